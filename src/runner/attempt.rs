@@ -294,7 +294,8 @@ impl Shared {
             [] => Cow::Borrowed(&attempt.expected),
             before => before.iter().chain(attempt.expected.iter()).cloned().collect(),
         };
-        let spec = &self.plan.sets[set].tools;
+        let planned = &self.plan.sets[set];
+        let spec = (&planned.tools, planned.agent.leaves_calls_to_caller());
         AttemptTools::new(spec, self.stubs[set].clone(), &attempt.eval_id, &turns)
     }
 

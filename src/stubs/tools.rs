@@ -17,6 +17,8 @@ use std::time::Duration;
 #[derive(Default)]
 pub struct AttemptTools {
     spec: ToolsSpec,
+    /// Whether the agent leaves calls to its caller.
+    has_caller: bool,
     state: Mutex<State>,
 }
 
@@ -75,15 +77,20 @@ impl fmt::Debug for AttemptTools {
 }
 
 impl AttemptTools {
-    /// The tools of an attempt of a case. `expected` are its turns, whose recorded responses are stubs too.
+    /// The tools of an attempt of a case. `has_caller` tells whether the agent leaves calls to its caller; `expected` are
+    /// the turns of the case, whose recorded responses are stubs too.
     pub fn new(
-        spec: &ToolsSpec,
+        (spec, has_caller): (&ToolsSpec, bool),
         file: Arc<StubFile>,
         eval_id: &str,
         expected: &[Invocation],
     ) -> AttemptTools {
         let stubs = AttemptStubs::new(file, eval_id, expected);
-        AttemptTools { spec: spec.clone(), state: Mutex::new(State { stubs, ..State::default() }) }
+        AttemptTools {
+            spec: spec.clone(),
+            has_caller,
+            state: Mutex::new(State { stubs, ..State::default() }),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -118,6 +125,9 @@ impl AttemptTools {
     /// How a call is answered that an agent leaves to its caller: there is no tool that could run.
     pub fn answer_for_caller(&self, call: &ToolCall) -> ToolAnswer {
         let mut state = self.state();
+        if let Some(why) = state.too_many(call) {
+            return ToolAnswer::Missing(why);
+        }
         if let Some(failure) = self.fault_of(call) {
             state.tool_use.faults += 1;
             return failed(failure);
@@ -201,7 +211,8 @@ impl AttemptTools {
     /// Compares the calls that the agent reports in the current turn with those that evaltrail saw. The tools of calls that
     /// it did not see have run.
     pub fn compare_with(&self, reported: &[&ToolCall]) {
-        if self.spec.stubs == StubMode::Off {
+        // What an agent runs by itself that leaves other calls to its caller is not answered from stubs.
+        if self.spec.stubs == StubMode::Off || self.has_caller {
             return;
         }
         let mut state = self.state();
@@ -332,7 +343,7 @@ mod tests {
         ];
         let text = lines.map(|line| line.to_string()).join("\n");
         let spec = ToolsSpec { stubs, faults, ..ToolsSpec::default() };
-        AttemptTools::new(&spec, Arc::new(StubFile::parse(&text).unwrap()), "c", &[])
+        AttemptTools::new((&spec, false), Arc::new(StubFile::parse(&text).unwrap()), "c", &[])
     }
 
     fn get(city: &str) -> ToolCall {
@@ -368,6 +379,23 @@ mod tests {
         assert_eq!((live, tools.tool_use().unwrap().live), (ToolAnswer::Live, 1));
         let (nearest, tools) = answer(StubMode::Nearest);
         assert_eq!((nearest, tools.tool_use().unwrap().nearest), (given(Ok(json!({"temp": 4}))), 1));
+    }
+
+    #[test]
+    fn calls_that_evaltrail_did_not_see_have_run() {
+        let seen = |mode| {
+            let tools = tools(mode, Vec::new());
+            tools.begin_turn(1);
+            tools.answer(&get("Oslo"));
+            let hand_over = ToolCall::new("transfer_to_clerk", None);
+            tools.compare_with(&[&get("Oslo"), &hand_over]);
+            assert_eq!((tools.failure(), tools.tool_use().unwrap().live), (None, 0));
+            tools.compare_with(&[&get("Oslo"), &get("Rome")]);
+            (tools.failure(), tools.tool_use().unwrap().live)
+        };
+        let (failure, live) = seen(StubMode::Fail);
+        assert!(failure.unwrap().starts_with("1 of 2 calls of tools (get, get) did not ask"));
+        assert_eq!((live, seen(StubMode::Error)), (1, (None, 1)));
     }
 
     #[test]
