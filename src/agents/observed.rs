@@ -60,14 +60,16 @@ impl Session for ObservedSession {
             }
             outcome.waited += began.elapsed();
         }
-        match (traced, &mut outcome) {
-            (Some((events, are_all)), Ok(outcome)) => {
-                outcome.has_all_calls = are_all;
-                events.into_iter().for_each(&mut *on_event);
-            }
-            // An agent may have other tools than those of MCP servers.
-            _ if !reports_all => self.seen().into_iter().for_each(&mut *on_event),
-            _ => {}
+        // An agent may have other tools than those of MCP servers, so that calls seen on their way there are not all.
+        let (observed, are_all) = traced.unwrap_or_else(|| (self.seen(), false));
+        if let (Ok(outcome), false) = (&mut outcome, reports_all) {
+            outcome.has_all_calls = are_all;
+        }
+        if !reports_all && !observed.is_empty() {
+            // The agent may have reported some of the same calls.
+            held.iter_mut().for_each(remove_calls);
+            held.retain(|event| event.content.as_ref().is_none_or(|content| !content.parts.is_empty()));
+            observed.into_iter().for_each(&mut *on_event);
         }
         held.into_iter().for_each(on_event);
         outcome
@@ -83,6 +85,13 @@ impl Session for ObservedSession {
 
     async fn close(self: Box<Self>) {
         self.session.close().await;
+    }
+}
+
+/// Removes the calls and the responses of tools from an event.
+fn remove_calls(event: &mut Event) {
+    if let Some(content) = &mut event.content {
+        content.parts.retain(|part| part.call.is_none() && part.response.is_none());
     }
 }
 

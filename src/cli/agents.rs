@@ -7,8 +7,8 @@ use super::output::{paint, say, say_json, tell};
 use super::trust;
 use crate::agents::{AgentHello, Opening, TemplateProbe, greet, probe_template};
 use crate::config::is_agent_address;
-use crate::domain::{AgentSpec, Invocation, clean, clean_line, value_text};
-use crate::runner::{ChatEvent, ListedAgent, agent_questions, chat, list_agents};
+use crate::domain::{AgentSpec, Invocation, ToolsSpec, clean, clean_line, value_text};
+use crate::runner::{ChatEvent, ListedAgent, agent_questions, chat, list_agents, tools_of_chat};
 use crate::store::{Places, Trust};
 use crate::workspace::Workspace;
 use serde_json::{Value, json};
@@ -99,8 +99,12 @@ async fn check_one(args: &AgentCheckArgs) -> anyhow::Result<Exit> {
         say(&format!("  {}", clean_line(&line)));
     }
     let Some(prompt) = &args.prompt else { return Ok(Exit::Success) };
+    let tools = match is_agent_address(&args.agent) {
+        true => ToolsSpec::default(),
+        false => tools_of_chat(&workspace, &name),
+    };
     match probe_template(&spec, prompt).await {
-        None => ask(spec, prompt).await,
+        None => ask(spec, tools, prompt).await,
         // The message is sent once: agents have side effects.
         Some(Ok(probe)) => Ok(show_probe(&probe)),
         Some(Err(error)) => {
@@ -141,7 +145,7 @@ fn indented(text: &str) -> String {
 }
 
 /// Sends the prompt as the first message of a conversation, and displays the turn.
-async fn ask(spec: AgentSpec, prompt: &str) -> anyhow::Result<Exit> {
+async fn ask(spec: AgentSpec, tools: ToolsSpec, prompt: &str) -> anyhow::Result<Exit> {
     let (sender, mut events) = tokio::sync::mpsc::channel(64);
     let opening = Opening {
         attempt: 1,
@@ -150,7 +154,7 @@ async fn ask(spec: AgentSpec, prompt: &str) -> anyhow::Result<Exit> {
         app: spec.app().unwrap_or_default().to_string(),
         ..Opening::default()
     };
-    let words = chat(spec, opening, sender);
+    let words = chat((spec, tools), opening, sender);
     let _ = words.send(prompt.to_string()).await;
     let mut words = Some(words);
     let mut exit = Exit::Failures;

@@ -4,6 +4,7 @@ use super::attempt::Tell;
 use super::conversation::{TurnRequest, UnderWay, run_turn};
 use crate::agents::{AgentError, Agents, Opening, Session, TurnBudget};
 use crate::domain::{AgentSpec, Content, Invocation, Progress, RunOptions, ToolsSpec};
+use crate::workspace::Workspace;
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,13 +28,24 @@ const CONNECTS_WITHIN: Duration = Duration::from_secs(30);
 /// The number of messages that may wait while the agent is busy.
 const WAITING: usize = 8;
 
+/// How the calls of an agent become known in a chat: as in a run. Its own tools run.
+pub fn tools_of_chat(workspace: &Workspace, agent_name: &str) -> ToolsSpec {
+    let configured = workspace.config.agent_tools.get(agent_name);
+    let traces = configured.map(|tools| tools.traces.clone()).unwrap_or_default();
+    ToolsSpec { traces, ..ToolsSpec::default() }
+}
+
 /// Starts a chat. Messages that are sent on the returned channel are sent to the agent; dropping the sender ends the
 /// chat.
-pub fn chat(spec: AgentSpec, opening: Opening, events: mpsc::Sender<ChatEvent>) -> mpsc::Sender<String> {
+pub fn chat(
+    (spec, tools): (AgentSpec, ToolsSpec),
+    opening: Opening,
+    events: mpsc::Sender<ChatEvent>,
+) -> mpsc::Sender<String> {
     let (say, words) = mpsc::channel(WAITING);
     tokio::spawn(async move {
         let agents = Agents::default();
-        if let Err(error) = converse(&agents, &spec, opening, words, &events).await {
+        if let Err(error) = converse(&agents, (&spec, &tools), opening, words, &events).await {
             let _ = events.send(ChatEvent::Broke(error.message, None)).await;
         }
         agents.finish().await;
@@ -43,12 +55,12 @@ pub fn chat(spec: AgentSpec, opening: Opening, events: mpsc::Sender<ChatEvent>) 
 
 async fn converse(
     agents: &Agents,
-    spec: &AgentSpec,
+    (spec, tools): (&AgentSpec, &ToolsSpec),
     opening: Opening,
     mut words: mpsc::Receiver<String>,
     events: &mpsc::Sender<ChatEvent>,
 ) -> Result<(), AgentError> {
-    let agent = agents.connect(spec, &ToolsSpec::default(), CONNECTS_WITHIN).await?;
+    let agent = agents.connect(spec, tools, CONNECTS_WITHIN).await?;
     let mut session = agent.open(opening).await?;
     let _ = events.send(ChatEvent::Opened).await;
     let mut done = Vec::new();

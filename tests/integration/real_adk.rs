@@ -379,7 +379,7 @@ root_agent = LlmAgent(name="speaker", model=Speaker(model="fake"))
         ..Opening::default()
     };
     let (sender, mut events) = tokio::sync::mpsc::channel(64);
-    let say = chat(spec, opening, sender);
+    let say = chat((spec, Default::default()), opening, sender);
     say.send("Hello".into()).await.unwrap();
     let mut heard = Vec::new();
     loop {

@@ -1,9 +1,9 @@
 //! Preparation of a conversation: the agent, and the permissions that it needs.
 
 use crate::agents::Opening;
-use crate::domain::{AgentSpec, SessionInput};
+use crate::domain::{AgentSpec, SessionInput, ToolsSpec};
 use crate::explorer::ChatMsg;
-use crate::runner::{TrustQuestion, agent_questions};
+use crate::runner::{TrustQuestion, agent_questions, tools_of_chat};
 use crate::store::{Places, Trust};
 use crate::workspace::{SetPath, Workspace, agent_for};
 
@@ -18,9 +18,9 @@ pub(crate) fn prepare(
     session: &SessionInput,
     granted: &[TrustQuestion],
     places: Option<&Places>,
-) -> Result<(AgentSpec, Opening), ChatMsg> {
+) -> Result<((AgentSpec, ToolsSpec), Opening), ChatMsg> {
     let app = Some(session.app_name.as_str()).filter(|app| !app.is_empty());
-    let (_, spec) = agent_for(workspace, set, app, None).map_err(|none| ChatMsg::Refused(none.0))?;
+    let (name, spec) = agent_for(workspace, set, app, None).map_err(|none| ChatMsg::Refused(none.0))?;
     let mut trust = Trust::load(places);
     for question in granted {
         let kept = trust.grant(&question.fingerprint, &question.command);
@@ -42,5 +42,5 @@ pub(crate) fn prepare(
         state: session.state.clone(),
         ..Opening::default()
     };
-    Ok((spec, opening))
+    Ok(((spec, tools_of_chat(workspace, &name)), opening))
 }
