@@ -126,8 +126,8 @@ pub struct HttpSettings {
     /// The method.
     #[serde(default = "post")]
     pub method: String,
-    /// The body of a request, with the placeholders `{prompt}`, `{messages}`, `{ui_messages}`, `{session_id}`, `{user_id}`, `{eval_id}`,
-    /// `{turn}`, `{state}` and `{user_content}`, which the address may have, too.
+    /// The body of a request, with the placeholders `{prompt}`, `{messages}`, `{ui_messages}`, `{session_id}`, `{user_id}`,
+    /// `{eval_id}`, `{turn}`, `{state}` and `{user_content}`, which the address may have, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Map<String, Value>>,
     /// The path of the response's text; several texts are joined by newlines. Without this and `calls`, the whole reply is
@@ -143,7 +143,7 @@ pub struct HttpSettings {
     /// Where the tool calls are. They are not known when this is `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<HttpCalls>,
-    /// Where the responses of tools are that do not stand beside their calls.
+    /// Where responses of tools are, if they are not part of their calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<HttpResults>,
     /// How the reply is streamed; it is not when this is `None`.
@@ -187,7 +187,7 @@ pub struct HttpCalls {
     pub author: Option<String>,
 }
 
-/// Where responses of tools are that do not stand beside their calls. All paths but the first are relative to a response.
+/// Where responses of tools are, if they are not part of their calls. All paths but the first are relative to a response.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HttpResults {

@@ -29,7 +29,7 @@ pub enum TraceSource {
     /// Its spans are not received.
     #[default]
     None,
-    /// To an address that evaltrail tells the program which it starts.
+    /// To an address of evaltrail's choice, of which it informs the program that it starts.
     Started,
     /// To this address on this machine, `HOST:PORT`, for an agent that already runs.
     At(String),

@@ -115,7 +115,7 @@ pub fn agent_questions(workspace: &Workspace, agent: &AgentSpec) -> Vec<TrustQue
     questions
 }
 
-/// The questions for the MCP servers to which the calls of tools are passed on.
+/// The questions about the MCP servers to which evaltrail passes calls of tools on.
 fn mcp_questions(workspace: &Workspace, tools: &ToolsSpec) -> Vec<TrustQuestion> {
     let urls = tools.mcp.values().filter_map(|source| source.url.as_deref());
     let of = |url: &str| {

@@ -113,7 +113,8 @@ impl AttemptStubs {
         Some(self.recorded[at].response.clone())
     }
 
-    /// The answer of the line for the same tool that differs in the fewest places. A line that is used up answers again.
+    /// The answer of the line for the same tool whose arguments differ least from the call's. Lines that are used up count,
+    /// too.
     pub fn nearest(&mut self, turn: usize, call: &ToolCall) -> Option<StubAnswer> {
         let lines = self.file.lines.iter().enumerate();
         let open = lines.filter(|(_, line)| self.is_open(line, turn) && line.pattern.is_about(&call.name));

@@ -6,7 +6,6 @@ mod file;
 mod record;
 mod tools;
 
-pub use attempt::{AttemptStubs, StubAnswer, Unanswered};
 pub use file::{StubError, StubFile, StubLine};
 pub use record::{NewStubs, stub_line, tool_answer_to};
 pub use tools::{AttemptTools, SeenCall, ToolAnswer};

@@ -108,22 +108,19 @@ impl AttemptTools {
 
     /// How a call is answered that an agent makes.
     pub fn answer(&self, call: &ToolCall) -> ToolAnswer {
-        let mut state = self.state();
-        if let Some(why) = state.too_many(call) {
-            return ToolAnswer::Missing(why);
-        }
-        if let Some(failure) = self.fault_of(call) {
-            state.tool_use.faults += 1;
-            return failed(failure);
-        }
-        match self.spec.stubs {
-            StubMode::Off => state.live(),
-            mode => state.stub_answer(call, mode),
-        }
+        self.answer_in(self.spec.stubs, call)
     }
 
     /// How a call is answered that an agent leaves to its caller: there is no tool that could run.
     pub fn answer_for_caller(&self, call: &ToolCall) -> ToolAnswer {
+        let mode = match self.spec.stubs {
+            StubMode::Off | StubMode::Live => StubMode::Fail,
+            mode => mode,
+        };
+        self.answer_in(mode, call)
+    }
+
+    fn answer_in(&self, mode: StubMode, call: &ToolCall) -> ToolAnswer {
         let mut state = self.state();
         if let Some(why) = state.too_many(call) {
             return ToolAnswer::Missing(why);
@@ -132,8 +129,8 @@ impl AttemptTools {
             state.tool_use.faults += 1;
             return failed(failure);
         }
-        match self.spec.stubs {
-            StubMode::Off | StubMode::Live => state.stub_answer(call, StubMode::Fail),
+        match mode {
+            StubMode::Off => state.live(),
             mode => state.stub_answer(call, mode),
         }
     }
@@ -211,7 +208,7 @@ impl AttemptTools {
     /// Compares the calls that the agent reports in the current turn with those that evaltrail saw. The tools of calls that
     /// it did not see have run.
     pub fn compare_with(&self, reported: &[&ToolCall]) {
-        // What an agent runs by itself that leaves other calls to its caller is not answered from stubs.
+        // An agent that leaves some calls to its caller may run other tools by itself; those are not answered from stubs.
         if self.spec.stubs == StubMode::Off || self.has_caller {
             return;
         }

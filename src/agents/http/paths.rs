@@ -17,7 +17,7 @@ pub(super) struct Paths {
     pub(super) results: Option<ResultPaths>,
 }
 
-/// The compiled paths of responses that do not stand beside their calls.
+/// The compiled paths of responses that are not part of their calls.
 #[derive(Debug)]
 pub(super) struct ResultPaths {
     pub(super) path: JsonPath,

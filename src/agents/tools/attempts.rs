@@ -37,7 +37,7 @@ impl OpenAttempts {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Admits an attempt, when its calls can be told apart from those of others.
+    /// Lets an attempt start, as soon as its calls can be told apart from those of other attempts.
     pub(super) async fn admit(self: &Arc<Self>, id: &str, tools: Arc<AttemptTools>) -> Admission {
         let permit = match &self.gate {
             Some(gate) => gate.clone().acquire_owned().await.ok(),
@@ -52,7 +52,7 @@ impl OpenAttempts {
         self.open().get(id).cloned()
     }
 
-    /// The attempt of a call that says to which session it belongs. From then on, attempts need not wait for each other.
+    /// The attempt that a call names by its session. After the first such call, attempts no longer wait for each other.
     pub(super) fn told_by_call(&self, id: &str) -> Option<Arc<AttemptTools>> {
         let found = self.of_session(id)?;
         if let Some(gate) = &self.gate

@@ -57,11 +57,12 @@ impl Interception {
             return Ok(());
         }
         Err(setup(
-            "the agent's process does not ask evaltrail before it calls tools, so they would run; no case was run",
+            "the agent's process does not ask evaltrail before it calls tools, so its real tools would run; no case was run",
         ))
     }
 
-    /// Whether turns are observed beside what the agent reports: by the spans that it exports, or by calls of MCP servers.
+    /// Whether evaltrail watches turns itself, in addition to what the agent reports: through the spans that the agent
+    /// exports, or through its calls to MCP servers.
     pub(crate) fn observes(&self) -> bool {
         self.server.traces().is_some() || (!self.greets && self.server.has_mcp())
     }
@@ -71,7 +72,7 @@ impl Interception {
         self.server.traces()
     }
 
-    /// Admits an attempt, when its calls can be told apart from those of others.
+    /// Lets an attempt start, as soon as its calls can be told apart from those of other attempts.
     pub(crate) async fn admit(&self, opening: &Opening) -> Admission {
         self.server.admit(&opening.session_id, opening.tools.clone()).await
     }

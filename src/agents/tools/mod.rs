@@ -1,5 +1,5 @@
-//! The tools of an agent, seen before they run: a server on this machine that the agent's process asks how each call is
-//! answered. It is asked by a plugin of ADK, by the worker of Python agents, and as an MCP server.
+//! Calls of an agent's tools, before the tools run. A server on this machine tells the agent's process how each call is
+//! answered: a plugin of ADK and the worker of Python agents ask it, and for clients of MCP it stands in for their server.
 
 mod adk_plugin;
 mod attempts;
@@ -20,8 +20,8 @@ use crate::domain::ToolCall;
 use crate::stubs::{AttemptTools, ToolAnswer};
 use serde_json::Value;
 
-/// The answer to a call that an agent leaves to its caller, after the time that the tool takes; the error says what is
-/// missing.
+/// The answer to a call that an agent leaves to its caller, after the time that the tool takes. Errors: no answer is
+/// recorded.
 pub(super) async fn answer_for_caller(tools: &AttemptTools, call: &ToolCall) -> Result<Value, AgentError> {
     match tools.answer_for_caller(call) {
         ToolAnswer::Given { result, after } => {

@@ -28,7 +28,7 @@ use tokio::task::{JoinHandle, JoinSet};
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 /// The environment variable that tells an agent's process the address.
 pub(super) const ADDRESS_VARIABLE: &str = "EVALTRAIL_TOOLS";
-/// The paths below which exporters of OpenTelemetry and of Langfuse send spans.
+/// The paths to which the exporters of OpenTelemetry and of Langfuse send spans.
 const TRACE_PATHS: [&str; 2] = ["v1/traces", "api/public/otel/v1/traces"];
 /// The environment variables that make a program export its spans soon, with the arguments of tools.
 const EXPORT: [(&str, &str); 5] = [
@@ -58,7 +58,7 @@ pub(crate) struct ToolServer {
 struct Shared {
     /// The first part of every path.
     token: String,
-    /// Whether the agent's process has said that it asks before each call.
+    /// Whether the agent's process has said that it will ask before each call.
     is_greeted: AtomicBool,
     attempts: Arc<OpenAttempts>,
     /// By the environment variable from which the agent takes the address.
@@ -139,7 +139,7 @@ impl ToolServer {
         self.shared.is_greeted.load(Ordering::Acquire)
     }
 
-    /// Admits an attempt, when its calls can be told apart from those of others.
+    /// Lets an attempt start, as soon as its calls can be told apart from those of other attempts.
     pub(crate) async fn admit(&self, session: &str, tools: Arc<AttemptTools>) -> Admission {
         self.shared.attempts.admit(session, tools).await
     }

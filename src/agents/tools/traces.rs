@@ -1,4 +1,4 @@
-//! Spans that agents export while they run, by which the calls of an agent become known that reports none by itself.
+//! Spans that agents export while they run. They show the calls of an agent that does not report them itself.
 
 use super::body::{Body, empty, reply, whole};
 use crate::formats::spans::{TraceSpan, read_protobuf, read_spans};
