@@ -141,8 +141,9 @@ impl TurnBudget {
     }
 }
 
-/// The bytes that an event takes in addition to its values.
-pub(super) const EVENT: usize = size_of::<Event>();
+/// The bytes that an event takes in addition to its values. The list of events doubles its capacity when it is full, and
+/// while its events are moved, the old one takes memory, too.
+pub(super) const EVENT: usize = 2 * size_of::<Event>();
 
 /// Parses a response body that is not an event of a turn.
 pub(super) fn parse_answer(text: &str) -> Result<Value, Unreadable> {

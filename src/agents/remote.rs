@@ -12,6 +12,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 use std::collections::VecDeque;
+use std::sync::OnceLock;
 use std::time::Duration;
 use url::Url;
 
@@ -38,6 +39,8 @@ pub(super) struct Remote {
     /// Values that error messages must not contain.
     secrets: Vec<String>,
     idle: Option<Duration>,
+    /// What the server says that it asks for, in words.
+    authentication: OnceLock<String>,
 }
 
 impl Remote {
@@ -47,7 +50,15 @@ impl Remote {
             Url::parse(address).map_err(|error| setup(format!("{}: {error}", without_query(address))))?;
         let client = client(&base).map_err(setup)?;
         let headers = HeaderMap::new();
-        Ok(Remote { client, base, headers, tokens: None, secrets: Vec::new(), idle: None })
+        Ok(Remote {
+            client,
+            base,
+            headers,
+            tokens: None,
+            secrets: Vec::new(),
+            idle: None,
+            authentication: OnceLock::new(),
+        })
     }
 
     /// The server at an address, with the headers and limits of its specification.
@@ -71,6 +82,11 @@ impl Remote {
         remote.tokens = spec.token_command.clone().map(Tokens::new);
         remote.idle = spec.idle_ms.map(Duration::from_millis);
         Ok(remote)
+    }
+
+    /// Notes the authentication that the server asks for, to be named where it refuses a request.
+    pub(super) fn asks_for(&self, authentication: &str) {
+        let _ = self.authentication.set(authentication.to_string());
     }
 
     pub(super) fn client(&self) -> &Client {
@@ -274,6 +290,9 @@ impl Remote {
             words = format!("{words} (at {path})");
         }
         let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+        if let (true, Some(asked)) = (is_refused, self.authentication.get()) {
+            words = format!("{words}; the agent's card asks for {asked}");
+        }
         if is_refused && self.tokens.is_none() && self.headers.is_empty() {
             words = format!(
                 "{words}; no authorization was sent: set headers or token_command, or #token_env=NAME in an address"

@@ -7,8 +7,9 @@ use crate::domain::{Status, clean_line};
 use crate::formats::adk::{Issue, Severity, check_text};
 use crate::formats::check_rows;
 use crate::report::Paint;
-use crate::stubs::{StubError, StubFile};
-use crate::workspace::{STUBS_ENDING, Workspace, read_text, stubs_path};
+use crate::stubs::{StubError, StubFile, StubLine};
+use crate::workspace::{STUBS_ENDING, SetPath, Workspace, open_set, read_text, stubs_path};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
@@ -26,7 +27,7 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
     }
     let mut counts = [0usize; 3];
     for file in &files {
-        for issue in issues_of(file) {
+        for issue in issues_of(file, &files) {
             counts[issue.severity as usize] += 1;
             say(&line(file, &issue, paint));
         }
@@ -64,13 +65,15 @@ fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn issues_of(file: &Path) -> Vec<Issue> {
+/// The problems of a file. `files` has the sets beside which stubs lie.
+fn issues_of(file: &Path, files: &[PathBuf]) -> Vec<Issue> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     match read_text(file) {
         // A config has no rows, even if its text resembles them.
-        Ok(text) if name.ends_with(STUBS_ENDING) => {
-            StubFile::parse(&text).err().map(stub_issue).into_iter().collect()
-        }
+        Ok(text) if name.ends_with(STUBS_ENDING) => match StubFile::parse(&text) {
+            Ok(stubs) => stubs_of_no_case(&stubs, files.iter().filter(|set| stubs_path(set) == file)),
+            Err(error) => vec![stub_issue(Severity::Error, error)],
+        },
         Ok(text) if name == "test_config.json" => check_text(&text, &name),
         Ok(text) => check_rows(&text).unwrap_or_else(|| check_text(&text, &name)),
         Err(error) => vec![Issue {
@@ -83,14 +86,27 @@ fn issues_of(file: &Path) -> Vec<Issue> {
     }
 }
 
-fn stub_issue(error: StubError) -> Issue {
-    Issue {
-        severity: Severity::Error,
-        line: error.line,
-        column: 1,
-        path: String::new(),
-        message: error.message,
+/// The stubs that are for a case that none of the sets has: they answer nothing.
+fn stubs_of_no_case<'a>(stubs: &StubFile, sets: impl Iterator<Item = &'a PathBuf>) -> Vec<Issue> {
+    let mut known = HashSet::new();
+    for set in sets {
+        let folder = set.parent().unwrap_or(set);
+        match open_set(&SetPath::of_file(set, folder)) {
+            Ok(opened) => known.extend(opened.file.eval_ids().map(|id| id.into_owned())),
+            // The problem of the set is reported with it.
+            Err(_) => return Vec::new(),
+        }
     }
+    let unknown = |line: &StubLine| {
+        let case = line.case().filter(|case| !known.contains(*case))?;
+        let message = format!("the set has no case {case:?}, so this line answers nothing");
+        Some(stub_issue(Severity::Warning, StubError { line: line.number, message }))
+    };
+    if known.is_empty() { Vec::new() } else { stubs.lines.iter().filter_map(unknown).collect() }
+}
+
+fn stub_issue(severity: Severity, error: StubError) -> Issue {
+    Issue { severity, line: error.line, column: 1, path: String::new(), message: error.message }
 }
 
 fn line(file: &Path, issue: &Issue, paint: Paint) -> String {

@@ -19,7 +19,9 @@ impl Measure for Cost {
             Cost::ToolCalls => {
                 counted(actual, tool_calls, "tool calls", "it is not known which calls were made")
             }
-            Cost::ModelCalls => counted(actual, model_calls, "model calls", "the agent sent no events"),
+            Cost::ModelCalls => {
+                without_evidence(counted(actual, model_calls, "model calls", "the agent sent no events"))
+            }
             Cost::Tokens => tokens(actual),
             Cost::Seconds => durations(actual),
         }
@@ -61,6 +63,16 @@ fn model_calls(turn: &Invocation) -> Option<f64> {
     let events = turn.trajectory.is_known().then(|| turn.trajectory.events())??;
     let calls = events.iter().filter(|event| event.usage.is_some() || event.model_version.is_some());
     Some(calls.count() as f64)
+}
+
+/// Says of a count of zero that it does not show that no model was called. ADK gives zero, too.
+fn without_evidence(mut counted: Outcome) -> Outcome {
+    if counted.score == Some(0.0) {
+        counted.explanation.push_str(
+            "; no event has token counts or a model version, so the agent may have called models without reporting it",
+        );
+    }
+    counted
 }
 
 fn tokens(actual: &[Invocation]) -> Outcome {
@@ -156,6 +168,17 @@ mod tests {
         let of = |trajectory| tool_calls(&Invocation { trajectory, ..Invocation::default() });
         let listed = Trajectory::Listed { calls: vec![], responses: vec![], texts: vec![] };
         assert_eq!((of(Trajectory::Unknown), of(listed)), (None, Some(0.0)));
+    }
+
+    #[test]
+    fn no_reported_model_call_is_zero_as_in_adk_and_said() {
+        use crate::domain::InvocationEvent;
+        let trajectory = Trajectory::Events(vec![InvocationEvent::default()]);
+        let actual = [Invocation { trajectory, ..Invocation::default() }];
+        let evidence = Evidence { actual: &actual, ..Evidence::default() };
+        let outcome = Cost::ModelCalls.measure(&evidence, None);
+        assert_eq!(outcome.score, Some(0.0));
+        assert!(outcome.explanation.contains("without reporting it"), "{}", outcome.explanation);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The card of an agent, and which of its interfaces is used (as the a2a-sdk for Python chooses).
 
 use super::request::Protocol;
+use super::security::authentication;
 use crate::agents::remote::{Remote, said};
 use crate::agents::{AgentError, AgentHello, ErrorKind};
 use crate::domain::A2aBinding;
@@ -64,6 +65,10 @@ impl Card {
             Some((id.rsplit('-').next().unwrap_or(id).to_string(), Vec::new()))
         });
         AgentHello { was_asked: true, about, tools: tools.collect() }
+    }
+
+    pub(super) fn authentication(&self) -> Option<String> {
+        authentication(&self.0)
     }
 
     /// Whether the agent streams.

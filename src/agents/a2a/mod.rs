@@ -3,6 +3,7 @@
 mod card;
 mod reader;
 mod request;
+mod security;
 
 use self::card::{Card, Interface};
 use self::reader::{Reader, TaskState};
@@ -69,6 +70,10 @@ impl A2aAgent {
         let mut hello = card.hello();
         let version = if protocol.is_latest { "1.0" } else { "0.3" };
         let how = if streams { "streamed" } else { "not streamed" };
+        if let Some(words) = card.authentication() {
+            remote.asks_for(&words);
+            hello.about.push(("authentication", words));
+        }
         hello.about.push(("protocol", format!("{version}, {}, {how}, at {url}", protocol.binding.words())));
         let protocol = Mutex::new(protocol);
         let place = A2aPlace { remote, url, streams, protocol, tidying: TaskTracker::new() };

@@ -7,6 +7,8 @@ mod body;
 mod interception;
 mod mcp;
 mod server;
+#[cfg(test)]
+mod tests;
 mod traces;
 
 pub use attempts::Admission;

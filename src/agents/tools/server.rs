@@ -12,7 +12,7 @@ use crate::stubs::{AttemptTools, ToolAnswer};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -24,6 +24,10 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 
+/// The maximum number of connections at the same time; more wait.
+const MOST_CONNECTIONS: usize = 512;
+/// The time limit for the head of a request, from when the connection is ready for it.
+const HEAD_WITHIN: Duration = Duration::from_secs(60);
 /// How long the server waits after a connection could not be accepted.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 /// The environment variable that tells an agent's process the address.
@@ -105,7 +109,7 @@ impl ToolServer {
         Ok(ToolServer { address, shared, serving, listener: listener_of_traces })
     }
 
-    fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         format!("http://{}/{}", self.address, self.shared.token)
     }
 
@@ -170,6 +174,9 @@ async fn serve(listener: TcpListener, answering: Answering) {
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
+        if connections.len() >= MOST_CONNECTIONS {
+            connections.join_next().await;
+        }
         let Ok((stream, _)) = listener.accept().await else {
             // For example, there are too many open files.
             tokio::time::sleep(ACCEPT_AGAIN).await;
@@ -181,7 +188,8 @@ async fn serve(listener: TcpListener, answering: Answering) {
             async move { Ok::<_, Infallible>(answering.answer(request).await) }
         };
         connections.spawn(async move {
-            let connection = hyper::server::conn::http1::Builder::new();
+            let mut connection = hyper::server::conn::http1::Builder::new();
+            connection.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN);
             let _ = connection.serve_connection(TokioIo::new(stream), service_fn(answer)).await;
         });
     }

@@ -22,8 +22,8 @@ const FIRST_WITHIN: Duration = Duration::from_secs(7);
 const QUIET_AFTER_END: Duration = Duration::from_millis(300);
 /// How long no further span must come otherwise: exporters of several processes do not send at the same time.
 const QUIET: Duration = Duration::from_millis(5500);
-/// The maximum size of a request after it was decompressed, in bytes.
-const LONGEST_BATCH: u64 = 64 << 20;
+/// The maximum size of a request after it was decompressed, in bytes: that of OpenTelemetry's collector.
+const LONGEST_BATCH: u64 = 20 << 20;
 /// The maximum size of the batches with spans of one turn, in bytes.
 const LARGEST_TURN: usize = 64 << 20;
 
@@ -32,6 +32,8 @@ const LARGEST_TURN: usize = 64 << 20;
 pub(crate) struct TraceInbox {
     /// By the id of the trace.
     turns: Mutex<HashMap<String, TurnSpans>>,
+    /// Held while a batch is decoded, since that takes much more memory than the batch.
+    decoding: tokio::sync::Mutex<()>,
     arrived: Notify,
     /// Whether a span of a turn has come.
     has_come: AtomicBool,
@@ -115,8 +117,15 @@ impl TraceInbox {
         let is_compressed = header(CONTENT_ENCODING).is_some_and(|encoding| encoding.contains("gzip"));
         let is_json = header(CONTENT_TYPE).is_some_and(|kind| kind.contains("json"));
         let Some(body) = whole(request).await else { return empty(StatusCode::PAYLOAD_TOO_LARGE) };
-        let Some(body) = (if is_compressed { decompressed(&body) } else { Some(body) }) else {
-            return empty(StatusCode::BAD_REQUEST);
+        if self.turns().is_empty() {
+            return reply(&json!({}));
+        }
+        let _decoding = self.decoding.lock().await;
+        let body = match is_compressed.then(|| decompressed(&body)) {
+            None => body,
+            Some(Ok(body)) if body.len() as u64 <= LONGEST_BATCH => body,
+            Some(Ok(_)) => return empty(StatusCode::PAYLOAD_TOO_LARGE),
+            Some(Err(_)) => return empty(StatusCode::BAD_REQUEST),
         };
         let spans = match is_json {
             true => std::str::from_utf8(&body).map_err(|error| error.to_string()).and_then(read_spans),
@@ -124,7 +133,6 @@ impl TraceInbox {
         };
         match spans {
             Ok(spans) => self.keep(spans, body.len()),
-            Err(_) if is_json => {}
             Err(_) => return empty(StatusCode::BAD_REQUEST),
         }
         reply(&json!({}))
@@ -187,8 +195,9 @@ impl TraceListener {
     }
 }
 
-fn decompressed(body: &[u8]) -> Option<Bytes> {
+/// Decompresses a batch until it is longer than the maximum.
+fn decompressed(body: &[u8]) -> io::Result<Bytes> {
     let mut out = Vec::new();
-    flate2::read::GzDecoder::new(body).take(LONGEST_BATCH).read_to_end(&mut out).ok()?;
-    Some(out.into())
+    flate2::read::GzDecoder::new(body).take(LONGEST_BATCH + 1).read_to_end(&mut out)?;
+    Ok(out.into())
 }
