@@ -290,3 +290,19 @@ fn writing_through_a_link_out_of_the_folder_needs_permission() {
     let named = work.evaltrail(&["edit", &at(&real, "water_tomatoes"), "--from", typed.to_str().unwrap()]);
     assert!(named.status.success(), "{}", both(&named));
 }
+
+#[test]
+fn check_names_stubs_of_a_case_that_the_set_does_not_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let set = r#"{"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": []}]}"#;
+    std::fs::write(folder.path().join("s.evalset.json"), set).unwrap();
+    let stubs = "{\"tool\": \"t\", \"case\": \"a\", \"response\": 1}\n{\"tool\": \"t\", \"case\": \"b\", \"response\": 1}\n";
+    std::fs::write(folder.path().join("s.tools.jsonl"), stubs).unwrap();
+    let mut check = evaltrail(folder.path());
+    let said = text(&output(check.arg("check").arg(folder.path())));
+    assert!(
+        said.contains("s.tools.jsonl:2:1: warning: the set has no case \"b\", so this line answers nothing"),
+        "{said}"
+    );
+    assert!(!said.contains("case \"a\"") && said.contains("1 warning"), "{said}");
+}

@@ -453,3 +453,73 @@ fn nothing_is_sent_to_another_server_than_the_allowed_one() {
     assert!(said.contains(expected), "{said}");
     assert!(elsewhere.received().is_empty());
 }
+
+/// A card of version 1.0 with an interface at `port`, and more members.
+fn a2a_card(port: u16, more: Value) -> String {
+    let interface = json!({"url": format!("http://127.0.0.1:{port}/"), "protocolBinding": "JSONRPC", "protocolVersion": "1.0"});
+    let mut card = json!({"name": "desk", "supportedInterfaces": [interface]});
+    card.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    card.to_string()
+}
+
+#[test]
+fn the_authentication_that_an_agents_card_asks_for_is_named() {
+    let server = ScriptedServer::start(|request, stream| {
+        let card = a2a_card(
+            stream.local_addr()?.port(),
+            json!({
+                "securitySchemes": {"key": {"apiKeySecurityScheme": {"location": "header", "name": "X-Desk-Key"}}},
+                "securityRequirements": [{"schemes": {"key": {"list": []}}}],
+            }),
+        );
+        match request.line.starts_with("GET") {
+            true => answer(stream, "200 OK", JSON, &card),
+            false => answer(stream, "401 Unauthorized", JSON, "{\"error\": \"who are you?\"}"),
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let agent = format!("a2a+http://127.0.0.1:{}/", server.port);
+    let mut command = evaltrail(folder.path());
+    let checked = output(
+        command.current_dir(folder.path()).args(["agents", "check", &agent, "--trust", "--prompt", "hi"]),
+    );
+    let said = both(&checked);
+    let asked = "an API key in the header \"X-Desk-Key\" (headers)";
+    assert!(said.contains(&format!("authentication  {asked}")), "{said}");
+    assert!(said.contains(&format!("who are you?; the agent's card asks for {asked}")), "{said}");
+}
+
+#[test]
+fn every_report_says_that_an_agent_asked_back() {
+    let server = ScriptedServer::start(|request, stream| {
+        let question = json!({"messageId": "q", "role": "ROLE_AGENT", "parts": [{"text": "Which city?"}]});
+        let task = json!({"id": "t", "contextId": "c", "status": {"state": "TASK_STATE_INPUT_REQUIRED", "message": question}});
+        let card = a2a_card(stream.local_addr()?.port(), json!({}));
+        match request.line.starts_with("GET") {
+            true => answer(stream, "200 OK", JSON, &card),
+            false => answer(
+                stream,
+                "200 OK",
+                JSON,
+                &json!({"jsonrpc": "2.0", "id": request.body["id"], "result": {"task": task}}).to_string(),
+            ),
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    cases(folder.path());
+    let mut command = evaltrail(folder.path());
+    command.current_dir(folder.path()).args(["run", "s.evalset.json:behave", "--trust", "."]);
+    command.args(["--agent", &format!("a2a+http://127.0.0.1:{}/", server.port)]);
+    let formats = ["junit", "markdown", "html", "csv"];
+    for format in formats {
+        command.args(["--report", &format!("{format}=report.{format}")]);
+    }
+    let run = output(&mut command);
+    let read =
+        |format: &str| std::fs::read_to_string(folder.path().join(format!("report.{format}"))).unwrap();
+    for (place, report) in
+        formats.map(|format| (format, read(format))).into_iter().chain([("text", both(&run))])
+    {
+        assert!(report.contains("asks for input"), "{place}: {report}");
+    }
+}
