@@ -1,5 +1,6 @@
 //! The arguments of the command line.
 
+use crate::config::ShardChoice;
 use crate::domain::{StubMode, ToolFault};
 use crate::report::ReportFormat;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -49,6 +50,8 @@ pub(super) enum Command {
     Runs(RunsArgs),
     /// Compare two runs case by case: what broke, what was fixed, and whether it is more than noise
     Compare(CompareArgs),
+    /// Merge the runs of shards (`run --shard`) to one run, and report on it
+    Merge(MergeArgs),
     /// Write a run, without known secrets, to one file, which `evaltrail open` opens on any machine
     Export(ExportArgs),
     /// Explore a run from the file that evaltrail export wrote
@@ -105,6 +108,9 @@ pub(super) struct CaseArgs {
     /// Only cases without a result, or that changed since: the case, the criteria or the agent's files
     #[arg(long, conflicts_with = "failed")]
     pub(super) changed: bool,
+    /// Only this part of the cases: K/N, or auto, which takes it from the scheduler's environment
+    #[arg(long, value_name = "K/N[:slice|hash|time]", value_parser = crate::config::parse_shard, conflicts_with = "fail_on")]
+    pub(super) shard: Option<ShardChoice>,
     /// Write a report: json, junit, markdown, html, csv, vertex, vertex-summary or evaluation-result (repeatable)
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_report)]
     pub(super) report: Vec<ReportTo>,
@@ -169,7 +175,7 @@ pub(super) struct RunArgs {
     #[arg(long)]
     pub(super) resume: bool,
     /// Run cases again when they, the criteria or the agent's files change; long or paid runs are asked about
-    #[arg(long, conflicts_with_all = ["json", "resume", "record", "github", "filter"])]
+    #[arg(long, conflicts_with_all = ["json", "resume", "record", "github", "filter", "shard"])]
     pub(super) watch: bool,
     /// Answer tools from stubs, and calls without one with: fail (default), error, live or nearest; off runs the tools
     #[arg(long, value_name = "UNMATCHED", num_args = 0..=1, default_missing_value = "fail", require_equals = true,
@@ -188,6 +194,28 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1", require_equals = true,
           value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) fail_fast: Option<u64>,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct MergeArgs {
+    /// Folders with runs of shards, at any depth: .evaltrail/runs, or the artefacts of a CI job
+    #[arg(required = true)]
+    pub(super) paths: Vec<PathBuf>,
+    /// Folder in whose .evaltrail the merged run is stored: that of the eval sets
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    pub(super) into: PathBuf,
+    /// Write a report: json, junit, markdown, html, csv, vertex, vertex-summary or evaluation-result (repeatable)
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_report)]
+    pub(super) report: Vec<ReportTo>,
+    /// Print the JSON report, and nothing else, on standard output
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Exit with 0 if at most N attempts did not pass; missing ones still exit with 1
+    #[arg(long, value_name = "N")]
+    pub(super) max_failures: Option<usize>,
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t = ColorWhen::Auto)]
+    pub(super) color: ColorWhen,
 }
 
 #[derive(Args, Debug)]

@@ -33,6 +33,7 @@ pub(super) async fn carry_to_the_end(
     let (before, mut stopped) = (counted_failures(&state), false);
     // Installed before the loop, so that no signal is lost.
     let mut interrupted = Interrupts::listen()?;
+    let mut terminated = Interrupts::of_the_system()?;
     loop {
         tokio::select! {
             biased;
@@ -40,6 +41,12 @@ pub(super) async fn carry_to_the_end(
                 interrupts += 1;
                 reporter.erase();
                 interrupt(interrupts, &handle);
+            }
+            () = terminated.next() => {
+                interrupts += 1;
+                reporter.erase();
+                tell("stopping, as the system asks (SIGTERM); --resume runs what is left");
+                handle.cancel(CancelReason::Stop);
             }
             event = events.recv() => {
                 let Some(event) = event else { break };
@@ -66,16 +73,26 @@ pub(super) async fn carry_to_the_end(
     Ok((state, interrupts > 0))
 }
 
-/// A stream of Ctrl-C signals.
+/// A stream of signals to end: those of Ctrl-C, or of the system.
 pub(super) struct Interrupts {
     #[cfg(unix)]
     signals: tokio::signal::unix::Signal,
+    /// Whether they are those of Ctrl-C. This platform has no others.
+    #[cfg(not(unix))]
+    is_ctrl_c: bool,
 }
 
 impl Interrupts {
     #[cfg(unix)]
     pub(super) fn listen() -> std::io::Result<Interrupts> {
         let kind = tokio::signal::unix::SignalKind::interrupt();
+        Ok(Interrupts { signals: tokio::signal::unix::signal(kind)? })
+    }
+
+    /// The signals with which a scheduler ends a task: some seconds later it is killed.
+    #[cfg(unix)]
+    fn of_the_system() -> std::io::Result<Interrupts> {
+        let kind = tokio::signal::unix::SignalKind::terminate();
         Ok(Interrupts { signals: tokio::signal::unix::signal(kind)? })
     }
 
@@ -86,12 +103,20 @@ impl Interrupts {
 
     #[cfg(not(unix))]
     pub(super) fn listen() -> std::io::Result<Interrupts> {
-        Ok(Interrupts {})
+        Ok(Interrupts { is_ctrl_c: true })
+    }
+
+    #[cfg(not(unix))]
+    fn of_the_system() -> std::io::Result<Interrupts> {
+        Ok(Interrupts { is_ctrl_c: false })
     }
 
     #[cfg(not(unix))]
     pub(super) async fn next(&mut self) {
-        let _ = tokio::signal::ctrl_c().await;
+        match self.is_ctrl_c {
+            true => drop(tokio::signal::ctrl_c().await),
+            false => std::future::pending().await,
+        }
     }
 }
 

@@ -16,6 +16,7 @@ mod github;
 mod judge;
 mod list;
 mod live_run;
+mod merge;
 mod metrics;
 mod new;
 mod output;
@@ -27,11 +28,12 @@ mod runs;
 mod select;
 mod share;
 mod trust;
+mod version;
 mod watch;
 mod write;
 
 use args::{Cli, Command};
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 /// The outcome of a command, which determines the exit code of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +87,10 @@ pub fn main() -> anyhow::Result<Exit> {
     if let Some(code) = crate::process::run_as_keeper(&arguments)? {
         return Ok(Exit::Code(code.clamp(0, 255) as u8));
     }
-    let cli = Cli::parse_from(arguments);
+    // The text of the version is made at run time, and lives as long as the process.
+    let command = Cli::command().version(&*version::version().leak());
+    let cli =
+        Cli::from_arg_matches(&command.get_matches_from(arguments)).unwrap_or_else(|error| error.exit());
     match cli.command {
         None => explore::open(cli.path, cli.theme),
         Some(Command::Run(args)) if args.watch => watch::run_and_watch(&args),
@@ -96,6 +101,7 @@ pub fn main() -> anyhow::Result<Exit> {
         Some(Command::Convert(args)) => convert::convert(args),
         Some(Command::Runs(args)) => runs::runs(args),
         Some(Command::Compare(args)) => compare::compare(args),
+        Some(Command::Merge(args)) => merge::merge(args),
         Some(Command::Export(args)) => share::export(args),
         Some(Command::Open(args)) => share::open(args),
         Some(Command::Accept(args)) => accept::accept(args),

@@ -8,7 +8,8 @@ use super::paths::{open_targets, parse_target};
 use super::select::{only_changed, only_failed};
 use super::write::make_asking;
 use super::{Exit, github, trust};
-use crate::domain::{JudgeSpec, Query, RunOptions, RunState, clean_line};
+use crate::config::{ShardChoice, shard_of_environment};
+use crate::domain::{JudgeSpec, Query, RunOptions, RunState, Shard, clean_line};
 use crate::formats::recording::recording_line;
 use crate::history::{Resume, ResumedRun, unfinished};
 use crate::report::{run_summary, write_json_report};
@@ -33,7 +34,7 @@ pub(super) fn run_selected(
     let cases = &args.cases;
     let request = Request {
         agent: args.agent.clone(),
-        options: options(args, workspace),
+        options: RunOptions { shard: shard(cases)?, ..options(args, workspace) },
         env: args.env.clone(),
         stubs: args.stubs,
         faults: args.tool_fault.clone(),
@@ -54,9 +55,25 @@ pub(super) fn score(args: ScoreArgs) -> anyhow::Result<Exit> {
     let cases = &args.cases;
     let (workspace, selections) = opened(cases, true)?;
     let defaults = RunOptions { rate: None, repeat: 1, ..workspace.config.run_options() };
-    let options = RunOptions { jobs: cases.jobs.unwrap_or(defaults.jobs), ..defaults };
+    let jobs = cases.jobs.unwrap_or(defaults.jobs);
+    let options = RunOptions { jobs, shard: shard(cases)?, ..defaults };
     let request = Request { saved: true, options, ..request(cases, &workspace, selections)? };
     carry_out(cases, How::default(), &workspace, request)
+}
+
+/// The part of the cases to run, if not all. One that the environment tells is printed, because a job that splits its
+/// files itself would lose cases.
+fn shard(cases: &CaseArgs) -> anyhow::Result<Option<Shard>> {
+    match cases.shard {
+        None => Ok(None),
+        Some(ShardChoice::Given(shard)) => Ok(Some(shard)),
+        Some(ShardChoice::Auto(by)) => {
+            let variable = |name: &str| std::env::var(name).ok();
+            let (shard, from) = shard_of_environment(by, variable).map_err(anyhow::Error::msg)?;
+            tell(&format!("{}, {from}", shard.words()));
+            Ok(Some(shard))
+        }
+    }
 }
 
 /// The options that only `run` has.
@@ -108,7 +125,9 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
     for (file, why) in &prepared.problems {
         tell(&format!("{file}: {why}"));
     }
-    if prepared.plan.cases.is_empty() {
+    prepared.remarks.iter().for_each(|remark| tell(remark));
+    // A shard may have no cases: that it ran tells the merged run that none is missing.
+    if prepared.plan.cases.is_empty() && prepared.whole.is_none() {
         return Ok(Exit::UsageError);
     }
     let questions = runner::trust_questions(workspace, &prepared, how.agent.as_deref());
@@ -177,6 +196,7 @@ pub(super) fn options(args: &RunArgs, workspace: &Workspace) -> RunOptions {
         rate: args.rate.or(config.rate),
         turn_memory_mb: config.turn_memory_mb,
         turn: args.turn,
+        ..config
     }
 }
 

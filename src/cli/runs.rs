@@ -2,7 +2,7 @@
 
 use super::args::{ColorWhen, RunsArgs};
 use super::find_run::name_of;
-use super::output::{paint, say, say_json, tell};
+use super::output::{paint, plural, say, say_json, tell};
 use super::{Exit, run_labels};
 use crate::domain::{Status, clean_line};
 use crate::history::{History, RunHead, RunSource, SetResults};
@@ -85,6 +85,12 @@ fn what_ran(history: &History, head: &RunHead, root: &Path) -> String {
     if !head.agent.is_empty() {
         words.push(head.agent.clone());
     }
+    if let Some(shard) = head.shard {
+        words.push(shard.words());
+    }
+    if !head.merged.is_empty() {
+        words.push(format!("merged from {}", plural(head.merged.len(), "run")));
+    }
     if let Some(turn) = head.turn {
         words.push(format!("turn {turn} alone"));
     }
@@ -132,6 +138,8 @@ fn run_json(history: &History, head: &RunHead, root: &Path) -> Value {
         // The end of a foreign run is not believed.
         "finished": (!foreign).then_some(head.is_finished()),
         "turn": head.turn,
+        "shard": head.shard,
+        "merged": head.merged,
         "commit": head.commit,
         "agent": if head.agent.is_empty() { Value::Null } else { head.agent.clone().into() },
         "sets": sets_of(head, root),

@@ -96,7 +96,7 @@ impl ConfigFile {
             retries: self.retries.unwrap_or(defaults.retries),
             rate: self.rate,
             turn_memory_mb: self.turn_memory_mb.unwrap_or(defaults.turn_memory_mb),
-            turn: None,
+            ..defaults
         }
     }
 

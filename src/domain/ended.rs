@@ -297,6 +297,16 @@ impl EndedAttempt {
         EndedAttempt { summary: now.summary(), whole: Whole::Derived(from.clone(), again.clone()) }
     }
 
+    /// The same attempt with another key, and a record of its own.
+    pub fn moved(&self, key: AttemptKey, at: RecordedAt, records: &Arc<dyn AttemptRecords>) -> EndedAttempt {
+        EndedAttempt::of_summary(AttemptSummary { key, ..self.summary.clone() }, at, records)
+    }
+
+    /// The position of its record, if it has one.
+    pub fn recorded_at(&self) -> Option<RecordedAt> {
+        self.record().map(|(at, _)| at)
+    }
+
     /// The summary, which is always in memory.
     pub fn summary(&self) -> &AttemptSummary {
         &self.summary

@@ -37,6 +37,7 @@ mod run;
 mod run_ref;
 mod run_state;
 mod score;
+mod shard;
 pub mod stored_path;
 mod template;
 mod tools;
@@ -83,6 +84,7 @@ pub use score::{
     InvocationScore, MetricDetails, MetricResult, RubricScore, Status, TokenUsage, adk_status, adk_view,
     case_status,
 };
+pub use shard::{Shard, ShardBy};
 pub use template::JudgeTemplate;
 pub use tools::{
     McpSource, MissingAnswer, StubMode, ToolCounts, ToolFailure, ToolFault, ToolUse, ToolsSpec, TraceSource,

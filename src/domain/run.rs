@@ -1,8 +1,8 @@
 //! A run as data: the plan, the events, and the result of each attempt.
 
 use super::{
-    AgentSpec, Criterion, EndedAttempt, Invocation, JudgeSpec, MetricResult, PlannedCases, Rubric, Status,
-    ToolUse, ToolsSpec, UserSpec, Variant,
+    AgentSpec, Criterion, EndedAttempt, Invocation, JudgeSpec, MetricResult, PlannedCases, Rubric, Shard,
+    Status, ToolUse, ToolsSpec, UserSpec, Variant,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -149,6 +149,12 @@ pub struct RunOptions {
     /// Runs only this turn, from 1, with the expected turns before it as history; the whole case when `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
+    /// The part of a larger run that this one is; the whole run when `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+    /// The ids of the runs from which this one was merged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<String>,
 }
 
 fn turn_memory_mb() -> u32 {
@@ -165,6 +171,8 @@ impl Default for RunOptions {
             rate: None,
             turn_memory_mb: turn_memory_mb(),
             turn: None,
+            shard: None,
+            merged: Vec::new(),
         }
     }
 }

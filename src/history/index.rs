@@ -3,8 +3,8 @@
 
 use super::outcomes::OutcomesCache;
 use crate::domain::{
-    AttemptSummary, Criterion, PlannedSet, RunBy, RunPlan, RunRef, Spent, Totals, rfc3339, stored_path,
-    unix_seconds,
+    AttemptSummary, Criterion, PlannedSet, RunBy, RunPlan, RunRef, Shard, Spent, Totals, rfc3339,
+    stored_path, unix_seconds,
 };
 use crate::formats::adk::{ResultFile, app_history};
 use crate::metrics::{Aggregate, Aggregation};
@@ -15,14 +15,14 @@ use crate::store::{
 use rayon::iter::Either;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 /// The version of the format of the index. An index with another version is rebuilt.
-const FORMAT: u32 = 7;
+const FORMAT: u32 = 8;
 
 /// A summary of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,6 +59,13 @@ pub struct RunHead {
     pub ended: bool,
     /// The run's number in the order of this user's runs; 0 for all others.
     pub number: u64,
+    /// The part of a larger run that this one is; `None` for a whole run.
+    pub shard: Option<Shard>,
+    /// The ids of the runs from which this one was merged.
+    pub merged: Vec<String>,
+    /// Whether a run that was merged from this one is there too: it has the same results.
+    #[serde(skip)]
+    pub is_in_merged: bool,
 }
 
 /// The origin of a run, and its cases.
@@ -158,9 +165,9 @@ impl RunHead {
         matches!(self.source, RunSource::Adk { by_evaltrail: true, .. })
     }
 
-    /// Whether it is part of trends: it is not foreign, not a copy for ADK, and of all turns.
+    /// Whether it is part of trends: it is not foreign, not a copy for ADK, not part of a merged run, and of all turns.
     pub fn is_in_trends(&self) -> bool {
-        !self.is_foreign() && !self.is_copy() && self.turn.is_none()
+        !self.is_foreign() && !self.is_copy() && !self.is_in_merged && self.turn.is_none()
     }
 
     /// Whether it is complete and no result is missing, so that it cannot be resumed.
@@ -246,6 +253,7 @@ impl History {
         }
         let mut runs: Vec<RunHead> = entries.into_iter().map(|entry| entry.head).collect();
         sort_newest_first(&mut runs);
+        mark_merged(&mut runs);
         History {
             runs,
             unreadable,
@@ -260,6 +268,13 @@ impl History {
     pub fn ours(&self) -> impl Iterator<Item = &RunHead> {
         self.runs.iter().filter(|head| head.is_ours())
     }
+}
+
+/// Marks the runs whose results are in a merged run of this user, too.
+fn mark_merged(runs: &mut [RunHead]) {
+    let merged: HashSet<String> =
+        runs.iter().filter(|head| head.is_ours()).flat_map(|head| head.merged.clone()).collect();
+    runs.iter_mut().for_each(|head| head.is_in_merged = merged.contains(&head.run_id));
 }
 
 fn sort_newest_first(runs: &mut [RunHead]) {
@@ -385,6 +400,9 @@ fn head_of_run(path: &Path, run: &LoadedRun) -> RunHead {
         totals: state.totals,
         ended: run.ended,
         number: run.number,
+        shard: plan.options.shard,
+        merged: plan.options.merged.clone(),
+        is_in_merged: false,
     }
 }
 
@@ -462,6 +480,9 @@ fn head_of_result(path: &Path, app_dir: &Path, file: &ResultFile) -> RunHead {
         totals,
         ended: true,
         number: 0,
+        shard: None,
+        merged: Vec::new(),
+        is_in_merged: false,
     }
 }
 
@@ -495,6 +516,9 @@ mod tests {
             totals: Totals::default(),
             ended: true,
             number,
+            shard: None,
+            merged: Vec::new(),
+            is_in_merged: false,
         }
     }
 

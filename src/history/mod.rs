@@ -13,6 +13,7 @@
 
 mod index;
 mod latest;
+mod merge;
 mod outcomes;
 mod past_run;
 mod recorded;
@@ -25,6 +26,7 @@ pub use latest::{
     CaseResult, FoundCase, HistorySet, PastResult, PlannedPlace, Reevaluated, case_results, is_unchanged,
     is_unsteady, place, reevaluate,
 };
+pub use merge::{MergeError, MergedRun, merge_shards};
 pub use past_run::{PastRun, PastSet};
 pub use recorded::recorded_results;
 pub use resume::{Resume, ResumedRun, unfinished};

@@ -85,7 +85,7 @@ fn continued(run: LoadedRun, plan: &RunPlan) -> RunState {
     state
 }
 
-fn same_cases(stored: &RunPlan, plan: &RunPlan) -> Result<(), String> {
+pub(super) fn same_cases(stored: &RunPlan, plan: &RunPlan) -> Result<(), String> {
     let is_same = |(then, now): (PlannedCase, PlannedCase)| {
         then.eval_id == now.eval_id && stored.sets[then.set].path == plan.sets[now.set].path
     };
@@ -109,7 +109,7 @@ fn same_cases(stored: &RunPlan, plan: &RunPlan) -> Result<(), String> {
 }
 
 /// The differences that would affect results.
-fn decisive_differences(stored: &RunPlan, plan: &RunPlan) -> Vec<String> {
+pub(super) fn decisive_differences(stored: &RunPlan, plan: &RunPlan) -> Vec<String> {
     let mut found = Vec::new();
     let turn = |turn: Option<u32>| turn.map_or("all turns".to_string(), |turn| format!("turn {turn} only"));
     let (then, now) = (&stored.options, &plan.options);

@@ -1,7 +1,7 @@
 //! The JSON report (DESIGN section 5). Missing values are null. Cases are in the file's order.
 
-use super::attempts_in_order;
 use super::failures::{change_for, failed_cases, groups_of};
+use super::{attempts_in_order, cases_not_run};
 use crate::analysis::{FailureGroup, PassCount, RepeatedPass, count_of, repeated_passes};
 use crate::domain::{
     Attempt, EndedAttempt, Invocation, Judgement, MetricResult, RunPlan, RunState, Trajectory, plain_json,
@@ -31,6 +31,7 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
             "metrics": aggregates(attempts_in_order(state)).iter().map(summary).collect::<Vec<_>>(),
             "groups": groups(state),
         },
+        "not_run": not_run(state),
         "cases": [],
     });
     if state.plan.options.repeat > 1 {
@@ -40,6 +41,11 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
     }
     let cases = attempts_in_order(state).map(|attempt| case(&state.plan, &attempt));
     write_with_list(out, &report, "cases", cases, |text| text)
+}
+
+fn not_run(state: &RunState) -> Vec<Value> {
+    let name = |case: usize| json!({"eval_set": state.plan.set_of(case).id, "eval_id": state.plan.cases.eval_id(case)});
+    cases_not_run(state).map(name).collect()
 }
 
 /// What failed cases share: the most specific groups, the largest first. The cases of a group are in the file's order.

@@ -1,27 +1,30 @@
 //! JUnit XML, valid for any input: one test suite per eval set, one test case per attempt.
 
 use super::open_command::open_command;
-use super::quarantine_words;
+use super::{cases_not_run, quarantine_words};
 use crate::domain::{AttemptSummary, RunState, Status, clean};
 use quick_xml::Writer;
 use quick_xml::events::{BytesText, Event};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+/// The element of a test without a verdict.
+const SKIPPED: &str = "skipped";
+
 /// Writes the report of a run. Errors: those of `out`.
 pub(super) fn write_junit_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = Writer::new_with_indent(out, b' ', 2);
     writer.write_event(Event::Decl(quick_xml::events::BytesDecl::new("1.0", Some("UTF-8"), None)))?;
-    let (totals, apart) = (state.totals, state.quarantined());
+    let (totals, apart, not_run) = (state.totals, state.quarantined(), cases_not_run(state).count());
     writer
         .create_element("testsuites")
         .with_attribute(("name", "evaltrail"))
-        .with_attribute(("tests", totals.ended().to_string().as_str()))
+        .with_attribute(("tests", (totals.ended() + not_run).to_string().as_str()))
         .with_attribute(("failures", (totals.failed - apart.failed).to_string().as_str()))
         .with_attribute(("errors", (totals.errored - apart.errored).to_string().as_str()))
         .with_attribute((
             "skipped",
-            (totals.not_evaluated + apart.failed + apart.errored).to_string().as_str(),
+            (totals.not_evaluated + apart.failed + apart.errored + not_run).to_string().as_str(),
         ))
         .write_inner_content(|writer| {
             (0..state.plan.sets.len()).try_for_each(|set| suite(writer, state, set))
@@ -31,9 +34,11 @@ pub(super) fn write_junit_report(state: &RunState, out: &mut dyn Write) -> io::R
 
 fn suite(writer: &mut Writer<&mut dyn Write>, state: &RunState, set: usize) -> io::Result<()> {
     let cases = || (0..state.plan.cases.len()).filter(|case| state.plan.cases.set(*case) == set);
+    let not_run = || cases_not_run(state).filter(|case| state.plan.cases.set(*case) == set);
     let attempts = || cases().flat_map(|case| state.attempts_of(case));
     let mut counts: BTreeMap<Option<&str>, usize> = BTreeMap::new();
     attempts().for_each(|attempt| *counts.entry(element_of(state, &attempt)).or_default() += 1);
+    *counts.entry(Some(SKIPPED)).or_default() += not_run().count();
     let count = |kind| counts.get(&Some(kind)).copied().unwrap_or(0).to_string();
     let planned = &state.plan.sets[set];
     writer
@@ -42,9 +47,10 @@ fn suite(writer: &mut Writer<&mut dyn Write>, state: &RunState, set: usize) -> i
         .with_attribute(("tests", counts.values().sum::<usize>().to_string().as_str()))
         .with_attribute(("failures", count("failure").as_str()))
         .with_attribute(("errors", count("error").as_str()))
-        .with_attribute(("skipped", count("skipped").as_str()))
+        .with_attribute(("skipped", count(SKIPPED).as_str()))
         .write_inner_content(|writer| {
-            attempts().try_for_each(|attempt| case(writer, state, &planned.id, &attempt))
+            attempts().try_for_each(|attempt| case(writer, state, &planned.id, &attempt))?;
+            not_run().try_for_each(|case| case_not_run(writer, &planned.id, state.plan.cases.eval_id(case)))
         })?;
     Ok(())
 }
@@ -74,11 +80,23 @@ fn case(
     element.write_inner_content(|writer| {
         let mut element = writer.create_element(kind).with_attribute(("message", first.as_str()));
         // Failures with the same type have the same cause.
-        if let Some(cause) = attempt.causes.first().filter(|_| kind != "skipped") {
+        if let Some(cause) = attempt.causes.first().filter(|_| kind != SKIPPED) {
             element = element.with_attribute(("type", valid(&cause.words()).as_str()));
         }
         element.write_text_content(BytesText::new(&said))?;
         if remarks.is_empty() { Ok(()) } else { system_out(writer, &remarks) }
+    })?;
+    Ok(())
+}
+
+fn case_not_run(writer: &mut Writer<&mut dyn Write>, set_id: &str, eval_id: &str) -> io::Result<()> {
+    let element = writer
+        .create_element("testcase")
+        .with_attribute(("classname", valid(set_id).as_str()))
+        .with_attribute(("name", valid(eval_id).as_str()));
+    element.write_inner_content(|writer| {
+        writer.create_element(SKIPPED).with_attribute(("message", "not run to its end")).write_empty()?;
+        Ok(())
     })?;
     Ok(())
 }
@@ -93,10 +111,10 @@ fn element_of(state: &RunState, attempt: &AttemptSummary) -> Option<&'static str
     let is_quarantined = state.plan.cases.quarantine(attempt.key.case).is_some();
     match attempt.status {
         Status::Passed => None,
-        _ if is_quarantined => Some("skipped"),
+        _ if is_quarantined => Some(SKIPPED),
         Status::Failed => Some("failure"),
         Status::Errored => Some("error"),
-        Status::NotEvaluated | Status::Informational => Some("skipped"),
+        Status::NotEvaluated | Status::Informational => Some(SKIPPED),
     }
 }
 

@@ -47,7 +47,16 @@ fn run_remarks(state: &RunState) -> Vec<String> {
     let has_faults = state.plan.sets.iter().any(|set| !set.tools.faults.is_empty());
     let no_fault = (has_faults && tools.is_none_or(|tools| tools.faults == 0))
         .then(|| "no call matched a requested fault (--tool-fault)".to_string());
-    tools.map(ToolCounts::words).into_iter().chain(no_fault).chain(alone).chain(ends).collect()
+    let not_run = match cases_not_run(state).count() {
+        0 => None,
+        1 => Some("1 case was not run to its end".to_string()),
+        count => Some(format!("{count} cases were not run to their end")),
+    };
+    let shard = state.plan.options.shard;
+    let part =
+        shard.map(|shard| format!("this is {}; evaltrail merge merges the shards to one run", shard.words()));
+    let of_plan = part.into_iter().chain(not_run);
+    of_plan.chain(tools.map(ToolCounts::words)).chain(no_fault).chain(alone).chain(ends).collect()
 }
 
 /// How long the case of an attempt that did not pass is quarantined, and why, before its reason; empty if it is not.
@@ -58,6 +67,12 @@ fn quarantine_words(state: &RunState, attempt: &AttemptSummary) -> String {
     };
     let why = if quarantine.why.is_empty() { String::new() } else { format!(" ({})", quarantine.why) };
     format!("quarantined {} to {}{why}: ", quarantine.since, quarantine.until)
+}
+
+/// The cases of which an attempt was planned and has not ended, in the plan's order.
+fn cases_not_run(state: &RunState) -> impl Iterator<Item = usize> {
+    let repeat = state.plan.options.repeat as usize;
+    (0..state.plan.cases.len()).filter(move |case| state.tally(*case).ended < repeat)
 }
 
 /// The attempts in the plan's order.

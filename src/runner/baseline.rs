@@ -20,6 +20,9 @@ pub enum PinError {
     /// Only one turn was run.
     #[error("run {0} is of turn {1} alone, so it cannot be the baseline")]
     OneTurn(String, u32),
+    /// Only a part of the cases was run.
+    #[error("run {0} is {1}, so it cannot be the baseline; evaltrail merge merges the shards to one run")]
+    OneShard(String, String),
     /// A file cannot be written.
     #[error("{0}: {1}")]
     Io(&'static str, std::io::Error),
@@ -34,6 +37,9 @@ pub fn pin_run(workspace: &Workspace, state: &RunState) -> Result<String, PinErr
     }
     if let Some(turn) = state.plan.options.turn {
         return Err(PinError::OneTurn(run_id, turn));
+    }
+    if let Some(shard) = state.plan.options.shard {
+        return Err(PinError::OneShard(run_id, shard.words()));
     }
     label_run(workspace, &run_id, |label| label.pinned = true)
         .map_err(|error| PinError::Io("the pin is not saved", error))?;

@@ -32,6 +32,7 @@ mod redaction;
 mod report;
 mod results;
 mod scoring;
+mod shards;
 mod start;
 mod trust;
 

@@ -1,11 +1,13 @@
 //! Plans a run.
 
 use super::past::past_results;
+use super::shards::{CaseToSplit, split};
 use crate::analysis::PassCount;
 use crate::config::is_agent_address;
 use crate::domain::{
     AgentSpec, AttemptKey, CaseKey, EndedAttempt, InMemory, JudgeSpec, PlannedCase, PlannedCases, PlannedSet,
-    Quarantine, Query, RunOptions, RunPlan, StubMode, Subject, ToolFault, ToolsSpec, causes_of_first_failure,
+    Quarantine, Query, RunOptions, RunPlan, ShardBy, StubMode, Subject, ToolFault, ToolsSpec,
+    causes_of_first_failure,
 };
 use crate::formats::{Notes, SetFile};
 use crate::history::{CaseResult, PastResult, case_results, place};
@@ -86,6 +88,10 @@ pub struct Prepared {
     pub kept: HashMap<AttemptKey, Arc<EndedAttempt>>,
     /// What the user allowed the judge; initially nothing.
     pub grant: JudgeGrant,
+    /// The plan of all shards, if this is the plan of one.
+    pub whole: Option<Arc<RunPlan>>,
+    /// What the user should know about the plan.
+    pub remarks: Vec<String>,
 }
 
 /// The maximum number of attempts of a run.
@@ -135,7 +141,8 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
     let mut notes = Vec::new();
     let mut stubs = Vec::new();
     let (opened, mut problems) = open_selections(&request.selections);
-    let past = match request.query.needs_results() {
+    let needs_times = request.options.shard.is_some_and(|shard| shard.by == ShardBy::Time);
+    let past = match request.query.needs_results() || needs_times {
         true => {
             let files: Vec<(&SetPath, &SetFile)> =
                 opened.iter().map(|one| (&one.selection.set, &one.open.file)).collect();
@@ -143,6 +150,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
         }
         false => Vec::new(),
     };
+    let mut to_split = Vec::new();
     for OpenedSelection { selection, open, notes: beside, stubs: of_set } in opened {
         match plan_set(workspace, request, selection, &open, (&beside, &past, &day)) {
             Err(problem) => problems.push((selection.set.shown.clone(), problem)),
@@ -150,6 +158,10 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
                 planned.stubs = of_set.digest;
                 stubs.push(of_set.file);
                 let (set, file) = (plan.sets.len(), &open.file);
+                if request.options.shard.is_some() {
+                    let past = if needs_times { &past[..] } else { &[] };
+                    to_split.extend(cases_to_split(&selection.set, file, &indices, (&beside, past)));
+                }
                 for index in indices {
                     let eval_id = file.eval_id(index);
                     let quarantine = quarantine_on(&beside, &eval_id, &day).map(Cow::Owned);
@@ -173,8 +185,45 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
             "{cases} cases, {repeat} times each, are more than {MOST_ATTEMPTS} attempts; run fewer at once"
         )));
     }
+    let (mut whole, mut remarks) = (None, Vec::new());
+    if let Some(shard) = plan.options.shard {
+        let split = split(plan, shard, &to_split);
+        (plan, whole, remarks) = (split.part, Some(Arc::new(split.whole)), split.remarks);
+    }
     let kept = kept_of(&plan, &sets, &request.kept);
-    Ok(Prepared { plan: Arc::new(plan), sets, notes, stubs, problems, kept, grant: JudgeGrant::default() })
+    let (plan, grant) = (Arc::new(plan), JudgeGrant::default());
+    Ok(Prepared { plan, sets, notes, stubs, problems, kept, grant, whole, remarks })
+}
+
+/// What decides to which shards the cases of a file belong.
+fn cases_to_split(
+    set: &SetPath,
+    file: &SetFile,
+    indices: &[usize],
+    (notes, past): (&Notes, &[PastResult]),
+) -> Vec<CaseToSplit> {
+    let results = if past.is_empty() { Vec::new() } else { case_results(file, &set.path, notes, past) };
+    let mean = |result: &CaseResult| {
+        let sum: f64 = result.attempts.iter().map(|attempt| attempt.latency_s).sum();
+        (!result.attempts.is_empty()).then(|| sum / result.attempts.len() as f64)
+    };
+    let seconds: HashMap<usize, f64> =
+        results.iter().filter_map(|result| Some((result.index, mean(result)?))).collect();
+    let to_split = |&index: &usize| CaseToSplit {
+        name: format!("{}/{}", set.shown, file.eval_id(index)),
+        session: named_session(file, index),
+        seconds: seconds.get(&index).copied(),
+    };
+    indices.iter().map(to_split).collect()
+}
+
+/// The id of the session that a case names.
+fn named_session(file: &SetFile, index: usize) -> Option<String> {
+    let text = file.case_text(index)?;
+    // Few cases name one, and reading a case takes much longer than searching it.
+    let may_name = ["session_id", "sessionId"].iter().any(|key| text.contains(key));
+    let input = may_name.then(|| file.case(index).ok()?.session_input).flatten()?;
+    input.session_id.filter(|id| !id.is_empty())
 }
 
 /// A selection, its set, and the files beside the set.

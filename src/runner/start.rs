@@ -65,6 +65,10 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
             (folder, RunState::new(prepared.plan.clone()))
         }
     };
+    let opened = opened.and_then(|folder| match &prepared.whole {
+        Some(whole) => folder.write_whole_plan(whole).map(|()| folder),
+        None => Ok(folder),
+    });
     let unsigned = opened.as_ref().is_ok_and(|folder| !folder.is_signed()).then(unsigned_words);
     let (journal, warning) = open_or_warn(opened, &state);
     let outstanding_attempts = state.outstanding();

@@ -5,10 +5,10 @@
 //! nothing is based on it. In a signed run, a line that is damaged or not signed is ignored, so that its attempt counts
 //! as not run. An incomplete last line, which a killed process leaves, is removed when the run is resumed.
 
-use super::journal_line::{JOURNAL, read_attempt, sign_line, verified};
+use super::journal_line::{JOURNAL, read_attempt, sign_line, verified, with_key};
 use super::journal_records::JournalRecords;
 use super::own_folder::OwnFolder;
-use super::plan_file::{self, PLAN, StoredPlan, plan_text, workspace_of};
+use super::plan_file::{self, PLAN, StoredPlan, WHOLE_PLAN, plan_text, workspace_of};
 use super::read::read_line_within;
 use super::run_key::RunKey;
 use super::summaries::{SummaryWriter, read_summaries};
@@ -151,6 +151,14 @@ impl RunFolder {
         self.folder.replace(PLAN, text.as_bytes()).map_err(at(&path))
     }
 
+    /// Writes the plan of all shards beside that of this run.
+    pub fn write_whole_plan(&self, whole: &RunPlan) -> Result<(), JournalError> {
+        let path = self.folder.path().join(WHOLE_PLAN);
+        let text = plan_text(whole, workspace_of(self.folder.path()), None, 0);
+        let text = text.map_err(|error| at(&path)(error.into()))?;
+        self.folder.replace(WHOLE_PLAN, text.as_bytes()).map_err(at(&path))
+    }
+
     /// Appends one finished attempt in a single write, and returns its position. If the write fails, no part of it is
     /// read later. Errors: for example that the attempt is too large for a journal, see [`JournalError::is_final`].
     pub fn append(&mut self, attempt: &Attempt) -> Result<RecordedAt, JournalError> {
@@ -166,9 +174,27 @@ impl RunFolder {
         &mut self,
         attempts: impl IntoIterator<Item = &'a Attempt>,
     ) -> Result<Vec<RecordedAt>, JournalError> {
+        let attempts: Vec<&Attempt> = attempts.into_iter().collect();
+        let lines: Result<Vec<Vec<u8>>, JournalError> = match attempts.len() {
+            ..LINES_AT_LEAST => attempts.iter().map(|attempt| self.line_of(attempt)).collect(),
+            _ => attempts.par_iter().map(|attempt| self.line_of(attempt)).collect(),
+        };
+        self.write_lines(lines?)
+    }
+
+    /// Appends the lines of attempts of another run, each with the key that the attempt has in this one. Lines have no
+    /// signatures. Errors: as those of [`RunFolder::append`] for any of them.
+    pub fn append_lines(&mut self, lines: &[(Vec<u8>, AttemptKey)]) -> Result<Vec<RecordedAt>, JournalError> {
+        let moved = |(line, key): &(Vec<u8>, AttemptKey)| {
+            self.signed_line(with_key(line, *key).map_err(at(self.folder.path()))?)
+        };
+        let lines = lines.par_iter().map(moved).collect::<Result<Vec<_>, _>>()?;
+        self.write_lines(lines)
+    }
+
+    fn write_lines(&mut self, lines: Vec<Vec<u8>>) -> Result<Vec<RecordedAt>, JournalError> {
         let (mut text, mut places) = (Vec::new(), Vec::new());
-        for attempt in attempts {
-            let line = self.line_of(attempt)?;
+        for line in lines {
             places.push(recorded_at(self.written + text.len() as u64, &line));
             text.extend(line);
         }
@@ -178,7 +204,10 @@ impl RunFolder {
 
     /// The signed line of an attempt.
     fn line_of(&self, attempt: &Attempt) -> Result<Vec<u8>, JournalError> {
-        let line = serde_json::to_vec(attempt).map_err(|error| at(self.folder.path())(error.into()))?;
+        self.signed_line(serde_json::to_vec(attempt).map_err(|error| at(self.folder.path())(error.into()))?)
+    }
+
+    fn signed_line(&self, line: Vec<u8>) -> Result<Vec<u8>, JournalError> {
         let longest = if self.key.is_some() { LONGEST_SIGNED } else { LONGEST_FOREIGN };
         if line.len() + MOST_BESIDE > longest {
             let why = format!("its record has {} MB, the limit is {} MB", line.len() >> 20, longest >> 20);
@@ -269,10 +298,55 @@ fn recorded_at(offset: u64, line: &[u8]) -> RecordedAt {
     RecordedAt { offset, length: line.len() as u64 - 1 }
 }
 
+/// Reads the lines of attempts from the journal of a run.
+pub struct JournalLines(JournalRecords);
+
+impl JournalLines {
+    /// Opens the journal of a run, which stays open.
+    pub fn open(run: &LoadedRun, key: Option<&RunKey>) -> Result<JournalLines, JournalError> {
+        let opened = OwnFolder::of_run(&run.path).and_then(|ours| ours.open_to_read(JOURNAL));
+        let (journal, _) = opened.map_err(at(&run.path.join(JOURNAL)))?;
+        let key = key.filter(|_| run.is_signed).cloned();
+        let run_id = run.state.plan.run_id.clone();
+        Ok(JournalLines(JournalRecords::of(run.path.clone(), run_id, key, Some(journal))))
+    }
+
+    /// The line of an attempt without its signature. The error says why it cannot be read any more.
+    pub fn line(&self, at: RecordedAt) -> Result<Vec<u8>, String> {
+        self.0.verified_line(at)
+    }
+}
+
 /// Reads the plan of a run.
 pub fn load_plan(folder: &Path, key: Option<&RunKey>) -> Result<StoredPlan, JournalError> {
     let read = OwnFolder::of_run(folder).and_then(|ours| plan_file::read_plan(&ours, key));
     read.map_err(at(&folder.join(PLAN)))
+}
+
+/// The text of the plan of all shards, if the run is one of a shard.
+pub fn whole_plan_of(folder: &Path) -> Result<Vec<u8>, JournalError> {
+    let read = OwnFolder::of_run(folder).and_then(|ours| ours.read(WHOLE_PLAN));
+    read.map_err(at(&folder.join(WHOLE_PLAN)))
+}
+
+/// The folders of runs of shards at or below a folder. Links are not followed.
+pub fn shard_folders(below: &Path) -> io::Result<Vec<PathBuf>> {
+    const DEEPEST: usize = 8;
+    let (mut found, mut to_search) = (Vec::new(), vec![(below.to_path_buf(), 0)]);
+    while let Some((folder, depth)) = to_search.pop() {
+        if folder.join(PLAN).is_file() {
+            found.extend(folder.join(WHOLE_PLAN).is_file().then_some(folder));
+            continue;
+        }
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() && depth < DEEPEST {
+                to_search.push((entry.path(), depth + 1));
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// Reads a run, with the summaries of its attempts.

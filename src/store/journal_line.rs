@@ -1,11 +1,14 @@
 //! One line of a journal: its signature and its attempt.
 
 use super::run_key::{RunKey, SIGNATURE_LENGTH};
-use crate::domain::Attempt;
+use crate::domain::{Attempt, AttemptKey};
+use std::io;
 
 /// The name of the journal in the folder of a run.
 pub(super) const JOURNAL: &str = "journal.jsonl";
 
+/// The beginning of the line of an attempt: its key is the first member.
+const KEY_NAME: &[u8] = b"{\"key\":";
 const SIGNATURE_NAME: &[u8] = b",\"signature\":\"";
 const SIGNATURE_END: &[u8] = b"\"}";
 
@@ -26,6 +29,23 @@ pub(super) fn verified(line: &[u8], key: &RunKey, run_id: &str) -> Option<Vec<u8
     key.has_signed(&[run_id.as_bytes(), &signed], std::str::from_utf8(signature).ok()?).then_some(signed)
 }
 
+/// The line of an attempt, without a signature, with another key. Errors: it is not the line of an attempt.
+pub(super) fn with_key(line: &[u8], key: AttemptKey) -> io::Result<Vec<u8>> {
+    // Writing a key and a comma in front of the rest is much faster than parsing and writing the attempt.
+    let rest = line.strip_prefix(KEY_NAME).and_then(|rest| {
+        let end = memchr::memchr(b'}', rest)?;
+        let (written, rest) = rest.split_at(end + 1);
+        serde_json::from_slice::<AttemptKey>(written).ok()?;
+        Some(rest)
+    });
+    let Some(rest) = rest else {
+        let attempt = read_attempt(line)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "a line of the journal was changed"))?;
+        return Ok(serde_json::to_vec(&Attempt { key, ..attempt })?);
+    };
+    Ok([KEY_NAME, &serde_json::to_vec(&key)?, rest].concat())
+}
+
 pub(super) fn read_attempt(line: &[u8]) -> Option<Attempt> {
     if let Ok(attempt) = serde_json::from_slice(line) {
         return Some(attempt);
@@ -33,4 +53,25 @@ pub(super) fn read_attempt(line: &[u8]) -> Option<Attempt> {
     // serde_json has a lower limit for the depth of nested arguments than evaltrail's reader of eval sets.
     let parsed = crate::formats::json::parse(std::str::from_utf8(line).ok()?).ok()?;
     serde_json::from_value(parsed.value).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_gets_another_key_and_stays_otherwise_as_it_is() {
+        let key = |case, attempt| AttemptKey { case, attempt };
+        let attempt = Attempt::blank(key(3, 1), "an id with } and \"key\":");
+        let line = serde_json::to_vec(&attempt).unwrap();
+        let moved = Attempt { key: key(12, 2), ..attempt };
+        assert_eq!(with_key(&line, key(12, 2)).unwrap(), serde_json::to_vec(&moved).unwrap());
+        // A line of another writer, whose members are in another order.
+        let mut other: serde_json::Value = serde_json::from_slice(&line).unwrap();
+        let first = other.as_object_mut().unwrap().shift_remove("key").unwrap();
+        other["key"] = first;
+        let moved_other = with_key(&serde_json::to_vec(&other).unwrap(), key(12, 2)).unwrap();
+        assert_eq!(read_attempt(&moved_other), Some(moved));
+        assert!(with_key(b"{}", key(1, 1)).is_err());
+    }
 }

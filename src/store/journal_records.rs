@@ -39,15 +39,22 @@ impl JournalRecords {
         }
     }
 
-    fn read_line(&self, at: RecordedAt) -> Result<Attempt, String> {
-        let journal = self.run.join(JOURNAL);
-        let read = self.line(at).map_err(|error| format!("{}: {error}", journal.display()))?;
+    /// A line without its signature.
+    pub(super) fn verified_line(&self, at: RecordedAt) -> Result<Vec<u8>, String> {
+        let read = self.line(at).map_err(|error| format!("{}: {error}", self.run.join(JOURNAL).display()))?;
         let line = match &self.key {
             Some(key) => verified(&read, key, &self.run_id),
             None => Some(read),
         };
-        let attempt = line.and_then(|line| read_attempt(&line));
-        attempt.ok_or_else(|| format!("{} was changed", journal.display()))
+        line.ok_or_else(|| self.was_changed())
+    }
+
+    fn read_line(&self, at: RecordedAt) -> Result<Attempt, String> {
+        read_attempt(&self.verified_line(at)?).ok_or_else(|| self.was_changed())
+    }
+
+    fn was_changed(&self) -> String {
+        format!("{} was changed", self.run.join(JOURNAL).display())
     }
 }
 

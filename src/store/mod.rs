@@ -36,10 +36,11 @@ pub use baseline::{BASELINE_FILE, Baseline, baseline_path, baseline_run_id, read
 pub use decisions::{read_decisions, save_decisions};
 pub use edits::{Done, EditFailed, EditLog, FileAction, FileJob, Scope, UndoError};
 pub use journal::{
-    JournalError, LoadedRun, RunFolder, load_plan, load_run, load_run_with, remove_run, run_folders,
+    JournalError, JournalLines, LoadedRun, RunFolder, load_plan, load_run, load_run_with, remove_run,
+    run_folders, shard_folders, whole_plan_of,
 };
 pub use places::Places;
-pub use plan_file::{RUN_FORMAT, StoredPlan};
+pub use plan_file::{RUN_FORMAT, StoredPlan, parse_whole_plan};
 pub use read::{read_file, read_head, read_text_file};
 pub use remembered::Remembered;
 pub use run_export::{export_run, unpack_run};

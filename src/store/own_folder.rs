@@ -46,11 +46,15 @@ impl OwnFolder {
         Ok(ours)
     }
 
-    /// Opens the folder of a run, which is two levels below `.evaltrail`, by its path.
+    /// Opens the folder of a run by its path. It is two levels below `.evaltrail`, or it was copied elsewhere.
     pub(super) fn of_run(path: &Path) -> io::Result<OwnFolder> {
         let missing = || io::Error::new(io::ErrorKind::NotFound, "not the folder of a run");
         let name = |path: &Path| path.file_name()?.to_str().map(str::to_string);
         let runs = path.parent().ok_or_else(missing)?;
+        if runs.parent().and_then(Path::file_name).is_none_or(|outer| outer != NAME) {
+            let folder = Handle::outer(runs)?.folder(&name(path).ok_or_else(missing)?);
+            return OwnFolder::opened(path.to_path_buf(), folder);
+        }
         let workspace = runs.parent().and_then(Path::parent).ok_or_else(missing)?;
         let (of_runs, of_run) = (name(runs).ok_or_else(missing)?, name(path).ok_or_else(missing)?);
         OwnFolder::of(workspace)?.folder(&of_runs)?.folder(&of_run)

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 pub const RUN_FORMAT: u64 = 3;
 
 pub(super) const PLAN: &str = "run.json";
+/// The plan of all shards, in the folder of the run of one. It is the same text in the folders of all shards.
+pub(super) const WHOLE_PLAN: &str = "whole_plan.json";
 /// The prefix of the signed data. With it, a signed line of a journal is not a valid plan.
 const SIGNED_AS: &[u8] = b"run.json";
 
@@ -92,6 +94,28 @@ pub(super) fn plan_text(
     Ok(text)
 }
 
+/// Reads the plan of all shards, whose relative paths are those of `workspace`. Errors: for example that the plan is
+/// inconsistent.
+pub fn parse_whole_plan(text: &[u8], workspace: &Path) -> io::Result<RunPlan> {
+    let mut plan: RunPlan = serde_json::from_slice(text)?;
+    check_sets(&plan)?;
+    each_path(&mut plan.sets, |path| *path = workspace.join(&*path));
+    Ok(plan)
+}
+
+/// Checks that every case is of a set of the plan.
+fn check_sets(plan: &RunPlan) -> io::Result<()> {
+    match plan.cases.iter().find(|case| case.set >= plan.sets.len()) {
+        None => Ok(()),
+        Some(case) => {
+            let (id, set, sets) = (&case.eval_id, case.set, plan.sets.len());
+            Err(invalid(format!(
+                "case {id:?} refers to set {set}, but the run has only {sets} (counted from 0)"
+            )))
+        }
+    }
+}
+
 /// The signature in the text that is signed.
 const UNSIGNED: &str = "\"signature\": \"\"";
 
@@ -115,12 +139,7 @@ pub(super) fn read_plan(folder: &OwnFolder, key: Option<&RunKey>) -> io::Result<
         None => return Err(invalid("\"format\" is not a whole number".into())),
     };
     let mut plan: RunPlan = serde_json::from_str(&text)?;
-    if let Some(case) = plan.cases.iter().find(|case| case.set >= plan.sets.len()) {
-        let (id, set, sets) = (&case.eval_id, case.set, plan.sets.len());
-        return Err(invalid(format!(
-            "case {id:?} refers to set {set}, but the run has only {sets} (counted from 0)"
-        )));
-    }
+    check_sets(&plan)?;
     if relative {
         let workspace = workspace_of(folder.path());
         each_path(&mut plan.sets, |path| *path = workspace.join(&*path));

@@ -784,6 +784,9 @@ fn history(model: &Model) -> History {
         ended: true,
         number: if matches!(source, RunSource::Adk { .. }) { 0 } else { 1 },
         source,
+        shard: None,
+        merged: Vec::new(),
+        is_in_merged: false,
     };
     let mut history = History::default();
     history.runs = vec![

@@ -36,6 +36,7 @@ mod real_authoring;
 mod run_records;
 mod runs;
 mod score;
+mod shards;
 mod stubs;
 mod trial;
 mod past_runs;

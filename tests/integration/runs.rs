@@ -368,7 +368,10 @@ fn the_report_is_as_documented_and_junit_is_xml() {
             .args(["--metric", "hallucinations_v1"]),
     );
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    assert_eq!(keys(&report), ["evaltrail", "run_id", "started", "duration_s", "agent", "summary", "cases"]);
+    assert_eq!(
+        keys(&report),
+        ["evaltrail", "run_id", "started", "duration_s", "agent", "summary", "not_run", "cases"]
+    );
     assert_eq!(
         keys(&report["summary"]),
         ["cases", "passed", "failed", "errored", "not_evaluated", "quarantined", "metrics", "groups"]

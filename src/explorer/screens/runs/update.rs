@@ -99,6 +99,7 @@ pub(crate) fn can_pin(model: &Model) -> Enabled {
         () if !head.is_ours() => Err("only your own runs can be pinned"),
         () if !head.is_finished() => Err("the run is unfinished"),
         () if head.turn.is_some() => Err("the run is of one turn alone"),
+        () if head.shard.is_some() => Err("the run is of one shard alone; evaltrail merge merges them"),
         () => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 //! Drawing of the screen of runs.
 
-use crate::domain::Status;
+use crate::domain::{Shard, Status};
 use crate::explorer::case_trend::short;
 use crate::explorer::layout::case_rows;
 use crate::explorer::model::{Model, Screen};
@@ -160,6 +160,7 @@ fn kind_words(head: &RunHead) -> &'static str {
         RunSource::Adk { .. } => "ADK",
         RunSource::Evaltrail { is_foreign: true, .. } => "foreign",
         RunSource::Evaltrail { .. } if !head.is_finished() => "unfinished",
+        RunSource::Evaltrail { .. } if head.shard.is_some() => "shard",
         RunSource::Evaltrail { .. } if head.turn.is_some() => "one turn",
         RunSource::Evaltrail { .. } => "",
     }
@@ -181,7 +182,12 @@ fn special_words(head: &RunHead) -> Option<String> {
         RunSource::Adk { .. } => Some("by ADK".into()),
         RunSource::Evaltrail { is_foreign: true, .. } => Some("foreign: not recorded by you".into()),
         RunSource::Evaltrail { .. } if !head.is_finished() => Some("unfinished".into()),
-        RunSource::Evaltrail { .. } => head.turn.map(|turn| format!("turn {turn} alone")),
+        RunSource::Evaltrail { .. } => {
+            let shard = head.shard.map(Shard::words);
+            let merged =
+                (!head.merged.is_empty()).then(|| format!("merged from {} shards", head.merged.len()));
+            shard.or(merged).or(head.turn.map(|turn| format!("turn {turn} alone")))
+        }
     }
 }
 

@@ -1,0 +1,275 @@
+//! Runs that several machines execute in parts: `--shard` and `evaltrail merge`.
+#![cfg(unix)]
+
+use crate::common::{Place, both, evaltrail, output, text, wait_for};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+/// A folder with answers to score: some are right, some are not, and one has no response.
+fn answers(count: usize) -> Place {
+    let row = |at: usize| {
+        let call = |n: usize| json!([{"tool_name": "t", "tool_input": {"n": n}}]);
+        let mut row = json!({"eval_case_id": format!("case_{at}"), "prompt": "go", "reference": "done it",
+            "reference_trajectory": call(at), "predicted_trajectory": call(at - at % 3), "latency_in_seconds": at});
+        if at != 5 {
+            row["response"] = "done it".into();
+        }
+        format!("{row}\n")
+    };
+    let config = json!({"criteria": {"trajectory_exact_match": 1.0, "response_match_score": 0.8}});
+    Place::new(&[
+        ("answers.jsonl", (0..count).map(row).collect()),
+        ("test_config.json", config.to_string()),
+        ("evaltrail.toml", String::new()),
+    ])
+}
+
+/// Scores the answers of a folder, or a part of them.
+fn score(place: &Path, arguments: &[&str]) -> Output {
+    let mut command = evaltrail(place);
+    output(command.current_dir(place).args(["score", "answers.jsonl", "-q"]).args(arguments))
+}
+
+fn merge(place: &Path, arguments: &[&str]) -> Output {
+    output(evaltrail(place).current_dir(place).arg("merge").args(arguments))
+}
+
+/// The ids of the cases of a JSON report.
+fn ids(report: &Value) -> BTreeSet<String> {
+    let cases = report["cases"].as_array().unwrap();
+    cases.iter().map(|case| case["eval_id"].as_str().unwrap().to_string()).collect()
+}
+
+/// A report without times, ids of runs and durations.
+fn comparable(report: &str, run: &str) -> String {
+    const TIMES: [&str; 4] = ["\"started\"", "\"duration_s\"", "timestamp=", "time="];
+    let without_times = |line: &str| match TIMES.iter().find_map(|time| Some((time, line.find(time)?))) {
+        None => line.to_string(),
+        Some((time, at)) => {
+            let rest = &line[at + time.len()..];
+            let value = rest.split([' ', ',', '>']).find(|value| !value.trim_matches([':', ' ']).is_empty());
+            line.replacen(value.unwrap_or_default(), "…", 1)
+        }
+    };
+    let lines: Vec<String> = report.replace(run, "RUN").lines().map(without_times).collect();
+    lines.join("\n")
+}
+
+fn run_ids(place: &Path) -> Vec<String> {
+    let listed = output(evaltrail(place).current_dir(place).args(["runs", "--json"]));
+    let listed: Value = serde_json::from_str(&text(&listed)).unwrap();
+    listed["runs"].as_array().unwrap().iter().map(|run| run["run_id"].as_str().unwrap().to_string()).collect()
+}
+
+#[test]
+fn ten_merged_shards_equal_one_run() {
+    for by in ["slice", "hash", "time"] {
+        let place = answers(33);
+        let reports = |name: &str| ["json", "junit", "csv"].map(|format| format!("{format}={name}.{format}"));
+        let with =
+            |name: &str| reports(name).iter().flat_map(|to| ["--report".to_string(), to.clone()]).collect();
+        let one: Vec<String> = with("one");
+        // The times of this run decide how the cases are split by time.
+        let whole = score(place.path(), &one.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(whole.status.code(), Some(1), "{}", both(&whole));
+        let one_id = run_ids(place.path())[0].clone();
+        let mut sizes = Vec::new();
+        for number in 1..=10 {
+            let shard = format!("{number}/10:{by}");
+            // Shards start in any order, and in folders of their own, without the results of the others.
+            let part = score(place.path(), &["--shard", &shard, "--json"]);
+            let report: Value = serde_json::from_str(&text(&part)).unwrap();
+            sizes.push(ids(&report).len());
+            move_runs(place.path(), &[&one_id], &place.path().join(format!("artefacts/{number}")));
+        }
+        assert_eq!(sizes.iter().sum::<usize>(), 33, "{by}: {sizes:?}");
+        if by == "slice" {
+            assert_eq!(sizes, [4, 4, 4, 3, 3, 3, 3, 3, 3, 3]);
+        }
+        let all: Vec<String> = with("merged");
+        let arguments: Vec<&str> = ["artefacts"].into_iter().chain(all.iter().map(String::as_str)).collect();
+        let merged = merge(place.path(), &arguments);
+        assert_eq!(merged.status.code(), Some(1), "some failed: {}", both(&merged));
+        assert!(both(&merged).contains("merged 10 of 10 shards: 33 of 33 cases"), "{}", both(&merged));
+        let merged_id = run_ids(place.path()).into_iter().find(|id| *id != one_id).unwrap();
+        for format in ["json", "junit", "csv"] {
+            let read = |name: &str, run: &str| {
+                let report = std::fs::read_to_string(place.path().join(format!("{name}.{format}"))).unwrap();
+                comparable(&report, run)
+            };
+            similar_asserts(&read("one", &one_id), &read("merged", &merged_id), by, format);
+        }
+    }
+}
+
+fn similar_asserts(one: &str, merged: &str, by: &str, format: &str) {
+    let differing = one.lines().zip(merged.lines()).find(|(one, merged)| one != merged);
+    assert_eq!(differing, None, "{format}, by {by}");
+    assert_eq!(one.lines().count(), merged.lines().count(), "{format}, by {by}");
+}
+
+/// Moves the runs of a workspace elsewhere, but for some.
+fn move_runs(place: &Path, stay: &[&str], to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(place.join(".evaltrail/runs")).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        if !stay.contains(&name.as_str()) {
+            std::fs::rename(entry.path(), to.join(&name)).unwrap();
+        }
+    }
+}
+
+/// Scores three shards, each in a folder `artefacts/N`, and returns the journals.
+fn three_shards(place: &Path) -> Vec<PathBuf> {
+    let journal = |number: u32| {
+        score(place, &["--shard", &format!("{number}/3")]);
+        let to = place.join(format!("artefacts/{number}"));
+        move_runs(place, &[], &to);
+        let run = std::fs::read_dir(&to).unwrap().next().unwrap().unwrap();
+        run.path().join("journal.jsonl")
+    };
+    (1..=3).map(journal).collect()
+}
+
+#[test]
+fn a_missing_shard_is_named_and_the_merged_run_can_be_resumed() {
+    let place = answers(10);
+    three_shards(place.path());
+    std::fs::remove_dir_all(place.path().join("artefacts/2")).unwrap();
+    let merged = merge(place.path(), &["artefacts", "--max-failures", "100", "--json"]);
+    assert_eq!(merged.status.code(), Some(1), "what was not run is not successful");
+    let said = String::from_utf8_lossy(&merged.stderr).into_owned();
+    assert!(said.contains("merged 2 of 3 shards: 7 of 10 cases\nshard 2 of 3 not found\n"), "{said}");
+    assert!(said.contains("not run, or not all their attempts: case_1, case_4, case_7\n"), "{said}");
+    let report: Value = serde_json::from_str(&text(&merged)).unwrap();
+    let missing = ["case_1", "case_4", "case_7"].map(|id| json!({"eval_set": "answers", "eval_id": id}));
+    assert_eq!(report["not_run"], json!(missing));
+    assert_eq!(run_ids(place.path()).len(), 1);
+}
+
+#[test]
+fn torn_doubled_and_shuffled_journals_are_read_and_said() {
+    let place = answers(12);
+    let journals = three_shards(place.path());
+    let lines = |journal: &Path| -> Vec<String> {
+        std::fs::read_to_string(journal).unwrap().lines().map(str::to_string).collect()
+    };
+    // Torn in its last result, with the mark of the end lost.
+    let torn = lines(&journals[0])[..4].join("\n");
+    std::fs::write(&journals[0], &torn[..torn.len() - 10]).unwrap();
+    // Doubled lines count once, and their order does not matter.
+    let mut doubled = lines(&journals[1]);
+    doubled.extend(lines(&journals[1]));
+    doubled.reverse();
+    std::fs::write(&journals[1], doubled.join("\n") + "\n").unwrap();
+    let merged = merge(place.path(), &["artefacts", "--json"]);
+    let said = String::from_utf8_lossy(&merged.stderr).into_owned();
+    assert!(said.contains("the last line of its journal is incomplete, and is ignored"), "{said}");
+    assert!(said.contains("merged 3 of 3 shards: 11 of 12 cases"), "{said}");
+    // Shard 1 is run again, and both runs are merged.
+    score(place.path(), &["--shard", "1/3"]);
+    let again = merge(place.path(), &["artefacts", ".evaltrail/runs", "--json"]);
+    let said = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert!(said.contains("shard 1 was run 2 times"), "{said}");
+    assert!(said.contains("merged 3 of 3 shards: 12 of 12 cases"), "{said}");
+    let report: Value = serde_json::from_str(&text(&again)).unwrap();
+    assert_eq!(ids(&report).len(), 12);
+    let of_case =
+        |id: &str| report["cases"].as_array().unwrap().iter().filter(|case| case["eval_id"] == id).count();
+    assert_eq!((of_case("case_0"), of_case("case_1")), (1, 1));
+}
+
+#[test]
+fn shards_of_different_plans_are_refused() {
+    let place = answers(6);
+    score(place.path(), &["--shard", "1/2"]);
+    std::fs::write(
+        place.path().join("test_config.json"),
+        json!({"criteria": {"response_match_score": 0.5}}).to_string(),
+    )
+    .unwrap();
+    score(place.path(), &["--shard", "2/2"]);
+    let refused = merge(place.path(), &[".evaltrail/runs"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(both(&refused).contains("are not shards of one run: the criteria"), "{}", both(&refused));
+    let other = answers(6);
+    score(other.path(), &["--shard", "1/2"]);
+    score(other.path(), &["--shard", "2/3"]);
+    let refused = merge(other.path(), &[".evaltrail/runs"]);
+    assert!(
+        both(&refused).contains("shard 1 of 2, by slice and shard 2 of 3, by slice"),
+        "{}",
+        both(&refused)
+    );
+    let nothing = merge(other.path(), &["answers.jsonl"]);
+    assert_eq!(nothing.status.code(), Some(2), "{}", both(&nothing));
+}
+
+#[test]
+fn a_shard_is_taken_from_the_environment_and_may_be_empty() {
+    let place = answers(3);
+    let mut command = evaltrail(place.path());
+    command.current_dir(place.path()).args(["score", "answers.jsonl", "--shard", "auto", "--json"]);
+    let asked = output(command.env("CI_NODE_INDEX", "2").env("CI_NODE_TOTAL", "2"));
+    let said = String::from_utf8_lossy(&asked.stderr).into_owned();
+    assert!(
+        said.contains("shard 2 of 2, by slice, from CI_NODE_INDEX and CI_NODE_TOTAL of GitLab"),
+        "{said}"
+    );
+    let report: Value = serde_json::from_str(&text(&asked)).unwrap();
+    assert_eq!(ids(&report), BTreeSet::from(["case_1".to_string()]));
+    let unknown = score(place.path(), &["--shard", "auto"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(both(&unknown).contains("set EVALTRAIL_SHARD=K/N"), "{}", both(&unknown));
+    let empty = score(place.path(), &["--shard", "4/4"]);
+    assert_eq!(empty.status.code(), Some(0), "{}", both(&empty));
+    assert!(both(&empty).contains("shard 4 of 4, by slice: 0 of 3 cases"), "{}", both(&empty));
+}
+
+#[test]
+fn the_system_can_end_a_shard_and_it_is_resumed() {
+    let case = |id: &str| json!({"eval_id": id, "conversation": [{"user_content": {"role": "user", "parts": [{"text": id}]}}]});
+    let set = json!({"eval_set_id": "s", "eval_cases": [case("a"), case("b"), case("c")]});
+    let place = Place::new(&[
+        ("s.evalset.json", set.to_string()),
+        ("test_config.json", json!({"criteria": {"tool_trajectory_avg_score": 1.0}}).to_string()),
+        ("evaltrail.toml", String::new()),
+        // The first case is answered at once, the others never, until the file `fast` is there.
+        ("slow", "#!/bin/sh\nread request\ncase \"$request\" in *'\"a\"'*) ;; *) touch began; while [ ! -e fast ]; do sleep 0.05; done;; esac\necho '{\"response\": \"ok\", \"predicted_trajectory\": []}'\n".into()),
+    ]);
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(place.path().join("slow"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let command = |arguments: &[&str]| {
+        let mut command = evaltrail(place.path());
+        command.current_dir(place.path()).args([
+            "run",
+            "s.evalset.json",
+            "--agent",
+            "cmd:./slow",
+            "--trust",
+            "-j",
+            "1",
+        ]);
+        command.args(["--shard", "1/1"]).args(arguments);
+        command
+    };
+    let child = command(&[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for("the second case", Duration::from_secs(30), || {
+        place.path().join("began").exists().then_some(())
+    });
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::TERM)
+        .unwrap();
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130), "{}", both(&ended));
+    assert!(both(&ended).contains("1 passed, 2 not run"), "{}", both(&ended));
+    std::fs::write(place.path().join("fast"), "").unwrap();
+    let resumed = output(&mut command(&["--resume"]));
+    assert!(both(&resumed).contains("1 of 3 done"), "{}", both(&resumed));
+    assert_eq!(resumed.status.code(), Some(0), "{}", both(&resumed));
+    let merged = merge(place.path(), &[".evaltrail/runs"]);
+    assert_eq!(merged.status.code(), Some(0), "{}", both(&merged));
+}
