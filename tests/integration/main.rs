@@ -40,6 +40,7 @@ mod shards;
 mod stubs;
 mod trial;
 mod past_runs;
+mod pytest_plugin;
 mod queue;
 mod triage;
 mod templates;

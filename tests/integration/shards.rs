@@ -231,6 +231,22 @@ fn a_shard_is_taken_from_the_environment_and_may_be_empty() {
 }
 
 #[test]
+fn old_runs_are_removed_but_not_shards_that_are_not_merged() {
+    let place = answers(8);
+    std::fs::write(place.path().join("evaltrail.toml"), "[history]\nkeep = 1\n").unwrap();
+    for number in 1..=4 {
+        score(place.path(), &["--shard", &format!("{number}/4")]);
+    }
+    assert_eq!(run_ids(place.path()).len(), 4);
+    merge(place.path(), &[".evaltrail/runs"]);
+    let listed = text(&output(evaltrail(place.path()).current_dir(place.path()).arg("runs")));
+    assert!(listed.contains("merged from 4 runs") && listed.contains("shard 3 of 4, by slice"), "{listed}");
+    // Neither in the trends nor in the way any more.
+    score(place.path(), &[]);
+    assert_eq!(run_ids(place.path()).len(), 1);
+}
+
+#[test]
 fn the_system_can_end_a_shard_and_it_is_resumed() {
     let case = |id: &str| json!({"eval_id": id, "conversation": [{"user_content": {"role": "user", "parts": [{"text": id}]}}]});
     let set = json!({"eval_set_id": "s", "eval_cases": [case("a"), case("b"), case("c")]});

@@ -1,0 +1,1 @@
+"""evaltrail is a program; this package contains its plugin for pytest."""
