@@ -46,7 +46,7 @@ class EvalSet(pytest.File):
     """The cases of one file."""
 
     def collect(self):
-        self._cases = None
+        self._report = None
         listed = _evaltrail(self, ["list", str(self.path), "--cases", "--json"])
         for eval_set in listed["sets"]:
             if eval_set["error"]:
@@ -55,13 +55,16 @@ class EvalSet(pytest.File):
             for name in dict.fromkeys(names):
                 yield EvalCase.from_parent(self, name=name)
 
-    def attempts_of(self, name):
-        """The attempts of a case. All selected cases of the file are run at the first call."""
-        if self._cases is None:
-            # Not run again for every case if it fails.
-            self._cases = {}
-            self._cases = self._run()
-        return self._cases.get(name, [])
+    def report(self):
+        """The report of the selected cases. All of them are run at the first call, and only once if that fails."""
+        if self._report is None:
+            try:
+                self._report = self._run()
+            except EvalFailed as error:
+                self._report = error
+        if isinstance(self._report, EvalFailed):
+            raise self._report
+        return self._report
 
     def _run(self):
         selected = [item.name for item in self.session.items if item.parent is self]
@@ -70,22 +73,19 @@ class EvalSet(pytest.File):
         # A comma separates ids, so a case whose id has one is not selected by its id.
         is_clear = not any("," in name for name in selected)
         target = f"{self.path}:{','.join(selected)}" if is_clear else str(self.path)
-        report = _evaltrail(self, ["run", target, "--json", *arguments])
-        cases = {}
-        for attempt in report["cases"]:
-            cases.setdefault(attempt["eval_id"], []).append(attempt)
-        return cases
+        return _evaltrail(self, ["run", target, "--json", *arguments])
 
 
 class EvalCase(pytest.Item):
     """One case. It passes if all its attempts pass."""
 
     def runtest(self):
-        attempts = self.parent.attempts_of(self.name)
-        if not attempts:
-            raise EvalFailed("errored", "the case was not run")
-        worst = min(attempts, key=lambda attempt: STATUSES.index(attempt["status"]))
-        if worst["status"] == "passed":
+        report = self.parent.report()
+        attempts = [attempt for attempt in report["cases"] if attempt["eval_id"] == self.name]
+        worst = min(attempts, key=lambda attempt: STATUSES.index(attempt["status"]), default=None)
+        if worst is None or worst["status"] == "passed":
+            if worst is None or any(case["eval_id"] == self.name for case in report["not_run"]):
+                raise EvalFailed("errored", f"not run to its end: {len(attempts)} attempts ended")
             return
         quarantine = worst.get("quarantine")
         if quarantine:

@@ -4,14 +4,15 @@ use super::Exit;
 use super::args::MergeArgs;
 use super::exit_code::{Tolerated, exit_of};
 use super::output::{json_output, paint, say, tell};
-use super::run::write_reports;
+use super::run::{without_reader, write_reports};
 use crate::domain::clean_line;
 use crate::history::{MergedRun, merge_shards};
 use crate::report::{run_summary, write_json_report};
-use crate::runner::Stamp;
+use crate::runner::{Stamp, history_of};
 use crate::store::{RunKey, can_write};
-use crate::workspace::root_of;
+use crate::workspace::Workspace;
 use anyhow::Context;
+use std::collections::HashSet;
 
 pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
     for to in &args.report {
@@ -19,19 +20,25 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
     }
     let folder = std::path::absolute(&args.into)?;
     let paths = args.paths.iter().map(std::path::absolute).collect::<std::io::Result<Vec<_>>>()?;
-    let MergedRun { state, remarks } =
-        merge_shards(&paths, &root_of(&folder), &Stamp::now().run_id, RunKey::find())?;
+    let workspace = Workspace::open(&folder)?;
+    let history = history_of(&workspace);
+    let complete = history.ours().filter(|head| head.is_finished());
+    let merged_before: HashSet<String> = complete.flat_map(|head| head.merged.iter().cloned()).collect();
+    let place = (workspace.root.as_path(), &*Stamp::now().run_id);
+    let MergedRun { state, remarks, problems } = merge_shards(&paths, place, &merged_before, RunKey::find())?;
     remarks.iter().for_each(|remark| tell(&clean_line(remark)));
-    let failed = write_reports(&args.report, &state);
-    failed.iter().for_each(super::print_error);
+    problems.iter().for_each(|(file, why)| tell(&clean_line(&format!("{file}: {why}"))));
+    let mut failed = write_reports(&args.report, &state);
     if args.json {
         let mut out = json_output();
-        write_json_report(&state, &mut out).and_then(|()| out.end()).context("--json")?;
+        let written = write_json_report(&state, &mut out).and_then(|()| out.end());
+        failed.extend(written.or_else(without_reader).context("--json").err());
     } else {
         say(&run_summary(&state, paint(args.color)));
     }
+    failed.iter().for_each(super::print_error);
     let tolerated = Tolerated { failures: args.max_failures, broke: None };
-    match exit_of(&state, &tolerated, false, false) {
+    match exit_of(&state, &tolerated, false, !problems.is_empty()) {
         Exit::Success | Exit::Failures if !failed.is_empty() => Ok(Exit::UsageError),
         exit => Ok(exit),
     }

@@ -282,7 +282,7 @@ fn record_answers(state: &RunState, workspace: &Workspace) -> anyhow::Result<()>
 }
 
 /// Ignores the error if standard output was closed or is full: it does not count as a failure of the run.
-fn without_reader(error: std::io::Error) -> std::io::Result<()> {
+pub(super) fn without_reader(error: std::io::Error) -> std::io::Result<()> {
     use std::io::ErrorKind::{BrokenPipe, StorageFull};
     if matches!(error.kind(), BrokenPipe | StorageFull) { Ok(()) } else { Err(error) }
 }

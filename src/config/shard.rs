@@ -2,8 +2,6 @@
 
 use crate::domain::{Shard, ShardBy};
 
-/// The maximum number of shards of a run.
-const MOST_SHARDS: u32 = 100_000;
 /// The shard, as `3/10`, where the environment is to tell it.
 const SHARD: &str = "EVALTRAIL_SHARD";
 /// The number of shards, for schedulers that tell only the index.
@@ -90,10 +88,8 @@ fn shard_of(text: &str, by: ShardBy) -> Result<Shard, String> {
     let (number, of) = text.split_once('/').ok_or_else(expected)?;
     let whole = |number: &str| number.trim().parse::<u32>().map_err(|_| expected());
     let (number, of) = (whole(number)?, whole(of)?);
-    match (1..=of).contains(&number) && of <= MOST_SHARDS {
-        true => Ok(Shard { number, of, by }),
-        false => Err(expected()),
-    }
+    let shard = Shard { number, of, by };
+    shard.is_valid().then_some(shard).ok_or_else(expected)
 }
 
 /// The shard of this task, as the environment tells, and from which variables it was taken. The error is a message.
@@ -132,10 +128,13 @@ pub fn shard_of_environment(
         )
     })?;
     let (position, of) = (number(index)?, number(counted)?);
-    let number = position.checked_sub(first).map(|distance| distance / step + 1);
-    let text = format!("{}/{of}", number.unwrap_or(0));
+    let distance = position.checked_sub(first).filter(|distance| distance % step == 0);
+    let text = format!("{}/{of}", distance.map_or(0, |distance| distance / step + 1));
     let shard = shard_of(&text, by).map_err(|_| {
-        format!("--shard auto: {index}={position} is not one of {of} tasks ({counted}) from {first}")
+        format!(
+            "--shard auto: {index}={position} is not one of {of} tasks ({counted}) from {first} in steps of {step}; \
+             set {SHARD}=K/N"
+        )
     })?;
     Ok((shard, format!("from {index} and {counted} of {name}")))
 }
@@ -220,6 +219,17 @@ mod tests {
         assert!(
             found(&[("CI_NODE_INDEX", "x"), ("CI_NODE_TOTAL", "2")]).unwrap_err().contains("not a number")
         );
+        // Of a SLURM array with gaps.
+        let array = |id| {
+            [
+                ("SLURM_ARRAY_TASK_ID", id),
+                ("SLURM_ARRAY_TASK_MIN", "1"),
+                ("SLURM_ARRAY_TASK_STEP", "2"),
+                ("SLURM_ARRAY_TASK_COUNT", "3"),
+            ]
+        };
+        assert_eq!(found(&array("3")), Ok((2, 3)));
+        assert!(found(&array("4")).unwrap_err().contains("in steps of 2; set EVALTRAIL_SHARD=K/N"));
         // LSF sets an index of 0 for a job that is not part of an array.
         assert!(found(&[("LSB_JOBINDEX", "0"), ("LSB_JOBINDEX_END", "0")]).is_err());
     }

@@ -270,11 +270,17 @@ impl History {
     }
 }
 
-/// Marks the runs whose results are in a merged run of this user, too.
+/// Marks the shards, and the earlier merged runs of shards, whose results are in a merged run of this user, too. The runs
+/// are sorted, the newest first.
 fn mark_merged(runs: &mut [RunHead]) {
-    let merged: HashSet<String> =
-        runs.iter().filter(|head| head.is_ours()).flat_map(|head| head.merged.clone()).collect();
-    runs.iter_mut().for_each(|head| head.is_in_merged = merged.contains(&head.run_id));
+    let mut merged: HashSet<String> = HashSet::new();
+    for head in runs {
+        let all = |ids: &[String]| !ids.is_empty() && ids.iter().all(|id| merged.contains(id));
+        head.is_in_merged = (head.shard.is_some() && merged.contains(&head.run_id)) || all(&head.merged);
+        if head.is_ours() {
+            merged.extend(head.merged.iter().cloned());
+        }
+    }
 }
 
 fn sort_newest_first(runs: &mut [RunHead]) {

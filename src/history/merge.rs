@@ -4,11 +4,12 @@
 use super::resume::{decisive_differences, same_cases};
 use crate::domain::{AttemptKey, EndedAttempt, RunEvent, RunOptions, RunPlan, RunState, Shard, unix_seconds};
 use crate::store::{
-    JournalError, JournalLines, LoadedRun, RunFolder, RunKey, fingerprint, load_run, parse_whole_plan,
-    shard_folders, whole_plan_of,
+    JournalError, JournalLines, LoadedRun, RunFolder, RunKey, WholePlan, fingerprint, load_run,
+    parse_whole_plan, remove_run, shard_folders, whole_plan_of,
 };
+use rayon::iter::Either;
 use rayon::prelude::*;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,8 +18,10 @@ use std::sync::Arc;
 pub struct MergedRun {
     /// Its plan and its attempts.
     pub state: RunState,
-    /// What the user should know about the shards: which are missing, there twice, damaged or unfinished.
+    /// What the user should know about the shards: which are missing, there twice, damaged or left out.
     pub remarks: Vec<String>,
+    /// The files that no shard could use, and why.
+    pub problems: Vec<(String, String)>,
 }
 
 /// Why shards cannot be merged.
@@ -44,61 +47,89 @@ pub enum MergeError {
 struct ShardRun {
     run: LoadedRun,
     shard: Shard,
+    /// When it started, in seconds since 1970.
+    started: f64,
     /// SHA-256 of the text of the plan of all shards.
     whole: String,
+}
+
+impl ShardRun {
+    fn id(&self) -> &str {
+        &self.run.state.plan.run_id
+    }
 }
 
 /// The number of attempts that are in memory at the same time while they are copied.
 const AT_ONCE: usize = 2048;
 
-/// Merges the runs of shards at or below `paths` to a run of `workspace`, with this id.
+/// Merges the runs of shards at or below `paths` to a run of `workspace`, with this id. `merged_before` are the runs of
+/// shards that are in a complete merged run: they are left out if there are others.
 pub fn merge_shards(
     paths: &[PathBuf],
-    workspace: &Path,
-    run_id: &str,
+    (workspace, run_id): (&Path, &str),
+    merged_before: &HashSet<String>,
     key: Option<RunKey>,
 ) -> Result<MergedRun, MergeError> {
-    let shards = shards_below(paths, key.as_ref())?;
+    let (mut shards, mut remarks) = shards_below(paths, key.as_ref())?;
+    if shards.iter().any(|shard| !merged_before.contains(shard.id())) {
+        let before = shards.len();
+        shards.retain(|shard| !merged_before.contains(shard.id()));
+        match before - shards.len() {
+            0 => {}
+            1 => remarks.push("1 run of a shard is left out: it is merged already".into()),
+            left => remarks.push(format!("{left} runs of shards are left out: they are merged already")),
+        }
+    }
     same_run(&shards)?;
-    let text = whole_plan_of(&shards[0].run.path)?;
-    let whole = parse_whole_plan(&text, workspace)
-        .map_err(|source| MergeError::Folder { path: shards[0].run.path.clone(), source })?;
-    let attempts = attempts_of(&shards, &whole)?;
-    let plan = Arc::new(merged_plan(&shards, whole, run_id));
+    let whole = whole_plan(&shards[0], workspace)?;
+    let attempts = attempts_of(&shards, &whole.plan)?;
+    let plan = Arc::new(merged_plan(&shards, whole.plan, run_id));
     let state = written(&shards, &plan, &attempts, workspace, key)?;
-    let remarks = remarks(&shards, &state);
-    Ok(MergedRun { state, remarks })
+    remarks.extend(remarks_on(&shards, &state));
+    Ok(MergedRun { state, remarks, problems: whole.problems })
 }
 
-/// The runs of shards, the earliest first.
-fn shards_below(paths: &[PathBuf], key: Option<&RunKey>) -> Result<Vec<ShardRun>, MergeError> {
+/// The runs of shards, the earliest first. Also returns what could not be read.
+fn shards_below(paths: &[PathBuf], key: Option<&RunKey>) -> Result<(Vec<ShardRun>, Vec<String>), MergeError> {
     let mut folders = Vec::new();
     for path in paths {
         let found =
             shard_folders(path).map_err(|source| MergeError::Folder { path: path.clone(), source })?;
         folders.extend(found);
     }
+    folders.sort();
     folders.dedup();
-    if folders.is_empty() {
-        return Err(MergeError::Shards(
-            "no run of a shard is there; `evaltrail run … --shard 1/4` writes one to .evaltrail/runs".into(),
-        ));
+    let read = |folder: PathBuf| shard_at(&folder, key).map_err(|error| format!("not merged: {error}"));
+    let (unreadable, mut shards): (Vec<String>, Vec<ShardRun>) =
+        folders.into_par_iter().map(read).partition_map(Either::from);
+    if shards.is_empty() {
+        let none = "no run of a shard is there; `evaltrail run … --shard 1/4` writes one to .evaltrail/runs";
+        return Err(MergeError::Shards(unreadable.into_iter().next().unwrap_or_else(|| none.into())));
     }
-    let read = |folder: PathBuf| -> Result<ShardRun, MergeError> {
-        let whole = fingerprint(&[&whole_plan_of(&folder)?]);
-        let run = load_run(&folder, key)?;
-        let shard = run.state.plan.options.shard.ok_or_else(|| {
-            MergeError::Shards(format!("{}: the run does not say which shard it is", folder.display()))
-        })?;
-        Ok(ShardRun { run, shard, whole })
-    };
-    let mut shards = folders.into_par_iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    let started = |shard: &ShardRun| unix_seconds(&shard.run.state.plan.started).unwrap_or(0.0);
-    shards.sort_by(|a, b| started(a).total_cmp(&started(b)));
-    // The same run may have been copied to two folders.
-    let mut known = std::collections::HashSet::new();
-    shards.retain(|shard| known.insert((shard.run.state.plan.run_id.clone(), shard.shard.number)));
-    Ok(shards)
+    shards.sort_by(|a, b| a.started.total_cmp(&b.started));
+    Ok((shards, unreadable))
+}
+
+fn shard_at(folder: &Path, key: Option<&RunKey>) -> Result<ShardRun, MergeError> {
+    let whole = fingerprint(&[&whole_plan_of(folder)?]);
+    let run = load_run(folder, key)?;
+    let plan = &run.state.plan;
+    let refused = |why: &str| MergeError::Shards(format!("{}: {why}", folder.display()));
+    let shard = plan.options.shard.filter(|shard| shard.is_valid());
+    let shard = shard.ok_or_else(|| refused("the run does not say which shard it is"))?;
+    let started =
+        unix_seconds(&plan.started).ok_or_else(|| refused("the run does not say when it started"))?;
+    if !plan.run_id.chars().all(|one| one.is_ascii_alphanumeric()) {
+        return Err(refused("the id of the run is not one of evaltrail's"));
+    }
+    Ok(ShardRun { shard, started, whole, run })
+}
+
+/// The plan of all shards, as a shard stores it.
+fn whole_plan(shard: &ShardRun, workspace: &Path) -> Result<WholePlan, MergeError> {
+    let text = whole_plan_of(&shard.run.path)?;
+    parse_whole_plan(&text, workspace)
+        .map_err(|source| MergeError::Folder { path: shard.run.path.clone(), source })
 }
 
 /// Checks that all runs are shards of one run. Errors: the message says what differs.
@@ -107,32 +138,37 @@ fn same_run(shards: &[ShardRun]) -> Result<(), MergeError> {
     for other in &shards[1..] {
         let named = |why: &str| {
             let (first, other) = (first.run.path.display(), other.run.path.display());
-            MergeError::Shards(format!("{first} and {other} are not shards of one run: {why}"))
+            MergeError::Shards(format!(
+                "{first} and {other} are not shards of one run: {why}. Name the folders of one run, or delete the others \
+                 (evaltrail runs delete)"
+            ))
         };
         let (one, two) = (first.shard, other.shard);
         if (one.of, one.by) != (two.of, two.by) {
             return Err(named(&format!("{} and {}", one.words(), two.words())));
         }
         if first.whole != other.whole {
-            let plan = |shard: &ShardRun| {
-                let text = whole_plan_of(&shard.run.path)?;
-                parse_whole_plan(&text, Path::new(""))
-                    .map_err(|source| MergeError::Folder { path: shard.run.path.clone(), source })
-            };
-            return Err(named(&differences(&plan(first)?, &plan(other)?)));
+            let (one, two) = (whole_plan(first, Path::new(""))?, whole_plan(other, Path::new(""))?);
+            return Err(named(&differences(&one, &two)));
         }
     }
     Ok(())
 }
 
 /// What differs between two plans, in words.
-fn differences(one: &RunPlan, two: &RunPlan) -> String {
-    let mut found = decisive_differences(one, two);
-    if one.commit != two.commit {
-        let commit = |plan: &RunPlan| plan.commit.clone().unwrap_or_else(|| "none".into());
+fn differences(one: &WholePlan, two: &WholePlan) -> String {
+    let mut found = decisive_differences(&one.plan, &two.plan);
+    if one.plan.commit != two.plan.commit {
+        let commit = |whole: &WholePlan| whole.plan.commit.clone().unwrap_or_else(|| "none".into());
         found.push(format!("commit: {} and {}", commit(one), commit(two)));
     }
-    found.extend(same_cases(one, two).err().map(|why| format!("cases: {why}")));
+    found.extend(same_cases(&one.plan, &two.plan).err().map(|why| format!("cases: {why}")));
+    if one.problems != two.problems {
+        found.push("files that one of them could not use".into());
+    }
+    if found.is_empty() && one.split != two.split {
+        found.push("the cases are split by the times of different earlier results".into());
+    }
     match found.is_empty() {
         true => "their plans differ".into(),
         false => found.join("; "),
@@ -158,6 +194,12 @@ fn attempts_of(
         let cases = &run.state.plan.cases;
         for attempt in run.state.finished.iter() {
             let AttemptKey { case, attempt: number } = attempt.key;
+            if number > whole.options.repeat {
+                let path = run.path.display();
+                return Err(MergeError::Shards(format!(
+                    "{path}: it repeats cases more often than its plan says"
+                )));
+            }
             let at = place.get(&(cases.set(case), cases.index(case))).copied();
             let is_same = |at: &usize| {
                 whole.cases.eval_id(*at) == cases.eval_id(case)
@@ -179,16 +221,15 @@ fn attempts_of(
 /// The plan of the merged run. Options that do not affect results are those of the earliest shard.
 fn merged_plan(shards: &[ShardRun], whole: RunPlan, run_id: &str) -> RunPlan {
     let first = &shards[0].run.state.plan;
-    let merged = shards.iter().map(|shard| shard.run.state.plan.run_id.clone()).collect();
-    RunPlan {
-        run_id: run_id.to_string(),
-        started: first.started.clone(),
-        options: RunOptions { shard: None, rate: None, merged, ..first.options.clone() },
-        ..whole
-    }
+    let mut merged: Vec<String> = shards.iter().map(|shard| shard.id().to_string()).collect();
+    merged.sort();
+    merged.dedup();
+    let RunOptions { repeat, turn, .. } = whole.options;
+    let options = RunOptions { repeat, turn, shard: None, rate: None, merged, ..first.options.clone() };
+    RunPlan { run_id: run_id.to_string(), started: first.started.clone(), options, ..whole }
 }
 
-/// Writes the merged run, and returns its state.
+/// Writes the merged run, and returns its state. Nothing stays if that fails.
 fn written(
     shards: &[ShardRun],
     plan: &Arc<RunPlan>,
@@ -196,9 +237,26 @@ fn written(
     workspace: &Path,
     key: Option<RunKey>,
 ) -> Result<RunState, MergeError> {
+    // An interrupted merge must not count as one that contains the shards.
+    let mut begun = (**plan).clone();
+    begun.options.merged = Vec::new();
+    let folder = RunFolder::create(workspace, &begun, key.clone())?;
+    let path = folder.path().to_path_buf();
+    copied(shards, plan, attempts, (folder, key)).inspect_err(|_| {
+        // The error says why there is no merged run.
+        let _ = remove_run(&path);
+    })
+}
+
+/// Copies the attempts to the folder of the merged run.
+fn copied(
+    shards: &[ShardRun],
+    plan: &Arc<RunPlan>,
+    attempts: &BTreeMap<AttemptKey, FoundAttempt>,
+    (mut folder, key): (RunFolder, Option<RunKey>),
+) -> Result<RunState, MergeError> {
     let open = |shard: &ShardRun| JournalLines::open(&shard.run, key.as_ref());
     let journals = shards.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    let mut folder = RunFolder::create(workspace, plan, key)?;
     let mut state = RunState::new(plan.clone());
     let (records, mut summaries) = (folder.records(), folder.begin_summaries(&state));
     let attempts: Vec<(&AttemptKey, &FoundAttempt)> = attempts.iter().collect();
@@ -217,6 +275,7 @@ fn written(
             state.apply(RunEvent::Finished(ended));
         }
     }
+    folder.write_plan(plan)?;
     if state.outstanding().is_empty() {
         folder.end()?;
         if let Some(summaries) = summaries {
@@ -228,16 +287,17 @@ fn written(
     Ok(state)
 }
 
-/// Seconds from the start of the first shard to the last response of an agent.
+/// Seconds from the start of the first attempt to the last response of an agent.
 fn duration(state: &RunState) -> f64 {
-    let end = |attempt: Arc<EndedAttempt>| {
-        unix_seconds(&attempt.started).map(|started| started + attempt.latency_s)
+    let times = |attempt: Arc<EndedAttempt>| {
+        let started = unix_seconds(&attempt.started)?;
+        Some((started, started + attempt.latency_s))
     };
-    let last = state.finished.iter().filter_map(end).reduce(f64::max);
-    last.zip(unix_seconds(&state.plan.started)).map_or(0.0, |(end, start)| (end - start).max(0.0))
+    let both = |(a, b): (f64, f64), (c, d): (f64, f64)| (a.min(c), b.max(d));
+    state.finished.iter().filter_map(times).reduce(both).map_or(0.0, |(start, end)| end - start)
 }
 
-fn remarks(shards: &[ShardRun], state: &RunState) -> Vec<String> {
+fn remarks_on(shards: &[ShardRun], state: &RunState) -> Vec<String> {
     let of = shards[0].shard.of;
     let mut by_number: BTreeMap<u32, Vec<&ShardRun>> = BTreeMap::new();
     for shard in shards {
@@ -245,35 +305,24 @@ fn remarks(shards: &[ShardRun], state: &RunState) -> Vec<String> {
     }
     let (done, cases) = (state.case_totals().ended(), state.plan.cases.len());
     let mut found = vec![format!("merged {} of {of} shards: {done} of {cases} cases", by_number.len())];
-    let missing: Vec<String> =
-        (1..=of).filter(|number| !by_number.contains_key(number)).map(|number| number.to_string()).collect();
+    let missing = (1..=of).filter(|number| !by_number.contains_key(number));
+    let missing: Vec<String> = missing.map(|number| number.to_string()).collect();
     if !missing.is_empty() {
         let named = if missing.len() == 1 { "shard" } else { "shards" };
         found.push(format!("{named} {} of {of} not found", listed(&missing)));
     }
     for (number, runs) in &by_number {
-        if runs.len() > 1 {
-            let ids: Vec<&str> = runs.iter().map(|shard| shard.run.state.plan.run_id.as_str()).collect();
+        let mut ids: Vec<&str> = runs.iter().map(|shard| shard.id()).collect();
+        ids.dedup();
+        if ids.len() > 1 {
             let why = "of two results of the same attempt, the later run's is taken";
-            found.push(format!("shard {number} was run {} times, as {}: {why}", runs.len(), ids.join(", ")));
+            found.push(format!("shard {number} was run {} times, as {}: {why}", ids.len(), ids.join(", ")));
         }
-        for shard in runs {
-            let (run, id) = (&shard.run, &shard.run.state.plan.run_id);
-            if run.damaged > 0 {
-                found.push(format!(
-                    "shard {number} (run {id}): {} damaged lines in its journal are ignored",
-                    run.damaged
-                ));
-            }
-            if run.torn > 0 {
-                found.push(format!(
-                    "shard {number} (run {id}): the last line of its journal is incomplete, and is ignored"
-                ));
-            }
-            if !run.is_signed {
-                found.push(format!("shard {number} (run {id}) was not recorded by you"));
-            }
-        }
+        found.extend(runs.iter().flat_map(|shard| damages(shard)));
+    }
+    let foreign = shards.iter().filter(|shard| !shard.run.is_signed).count();
+    if foreign > 0 {
+        found.push(format!("{foreign} of {} runs were not recorded by you", shards.len()));
     }
     let not_run: Vec<String> = (0..state.plan.cases.len())
         .filter(|case| state.tally(*case).ended < state.plan.options.repeat as usize)
@@ -283,6 +332,21 @@ fn remarks(shards: &[ShardRun], state: &RunState) -> Vec<String> {
         found.push(format!("not run, or not all their attempts: {}", listed(&not_run)));
     }
     found
+}
+
+/// The lines of a shard's journal that are ignored.
+fn damages(shard: &ShardRun) -> Vec<String> {
+    let ShardRun { run, shard: Shard { number, .. }, .. } = shard;
+    let named = format!("shard {number} (run {})", shard.id());
+    let kind = if run.is_signed { "damaged" } else { "damaged, or too long for a run of another machine," };
+    let damaged = match run.damaged {
+        0 => None,
+        1 => Some(format!("{named}: 1 line of its journal is {kind} and is ignored")),
+        lines => Some(format!("{named}: {lines} lines of its journal are {kind} and are ignored")),
+    };
+    let torn = (run.torn > 0)
+        .then(|| format!("{named}: the last line of its journal is incomplete, and is ignored"));
+    damaged.into_iter().chain(torn).collect()
 }
 
 /// Names, of which only the first ones are shown.

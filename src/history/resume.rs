@@ -1,7 +1,7 @@
 //! Finds the unfinished run that a request resumes, and what differs between the two.
 
 use super::index::{History, RunSource};
-use crate::domain::{PlannedCase, RunEvent, RunPlan, RunState};
+use crate::domain::{PlannedCase, RunEvent, RunOptions, RunPlan, RunState};
 use crate::store::{JournalError, LoadedRun, RunFolder, load_plan};
 use std::path::Path;
 use std::sync::Arc;
@@ -77,8 +77,10 @@ fn reopened(path: &Path, history: &History, plan: &RunPlan) -> Result<Option<Res
 
 /// The state of the run with the plan of the request. Both plans have the same cases in the same order.
 fn continued(run: LoadedRun, plan: &RunPlan) -> RunState {
-    let (run_id, started) = (run.state.plan.run_id.clone(), run.state.plan.started.clone());
-    let mut state = RunState::new(Arc::new(RunPlan { run_id, started, ..plan.clone() }));
+    let stored = &run.state.plan;
+    let (run_id, started) = (stored.run_id.clone(), stored.started.clone());
+    let options = RunOptions { merged: stored.options.merged.clone(), ..plan.options.clone() };
+    let mut state = RunState::new(Arc::new(RunPlan { run_id, started, options, ..plan.clone() }));
     for attempt in run.state.finished.iter() {
         state.apply(RunEvent::Finished(attempt));
     }

@@ -45,6 +45,15 @@ pub fn past_results(
     found
 }
 
+/// The newest results of runs that are not shards: those of the shards of the same run come while others still start, and
+/// would change how the rest is split.
+pub(super) fn times_before_shards(workspace: &Workspace, files: &[(&SetPath, &SetFile)]) -> Vec<PastResult> {
+    let sets: Vec<HistorySet> = files.iter().map(|(set, file)| history_set(workspace, set, file)).collect();
+    let mut history = history_of(workspace);
+    history.runs.retain(|head| head.shard.is_none());
+    history.latest(&sets, InMemory::Summary)
+}
+
 /// The outcomes of all cases over the runs of a workspace. `files` opens the files of the workspace; it is only called if
 /// there are results of ADK, which have to be matched with the ids in the files.
 pub fn case_trends<'a>(

@@ -1,6 +1,6 @@
 //! Plans a run.
 
-use super::past::past_results;
+use super::past::{past_results, times_before_shards};
 use super::shards::{CaseToSplit, split};
 use crate::analysis::PassCount;
 use crate::config::is_agent_address;
@@ -12,6 +12,7 @@ use crate::domain::{
 use crate::formats::{Notes, SetFile};
 use crate::history::{CaseResult, PastResult, case_results, place};
 use crate::judge::JudgeGrant;
+use crate::store::{MOST_ATTEMPTS, WholePlan};
 use crate::stubs::StubFile;
 use crate::workspace::{
     OpenSet, SetPath, SetStubs, Workspace, agent_for, agent_of_set, criteria_for, current_commit, open_set,
@@ -89,13 +90,10 @@ pub struct Prepared {
     /// What the user allowed the judge; initially nothing.
     pub grant: JudgeGrant,
     /// The plan of all shards, if this is the plan of one.
-    pub whole: Option<Arc<RunPlan>>,
+    pub whole: Option<Arc<WholePlan>>,
     /// What the user should know about the plan.
     pub remarks: Vec<String>,
 }
-
-/// The maximum number of attempts of a run.
-const MOST_ATTEMPTS: usize = 5_000_000;
 
 /// Why a run cannot be planned.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -146,7 +144,10 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
         true => {
             let files: Vec<(&SetPath, &SetFile)> =
                 opened.iter().map(|one| (&one.selection.set, &one.open.file)).collect();
-            past_results(workspace, &files, InMemory::Summary)
+            match needs_times {
+                true => times_before_shards(workspace, &files),
+                false => past_results(workspace, &files, InMemory::Summary),
+            }
         }
         false => Vec::new(),
     };
@@ -187,8 +188,16 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
     }
     let (mut whole, mut remarks) = (None, Vec::new());
     if let Some(shard) = plan.options.shard {
+        if let Some(outside) = plan.sets.iter().find(|set| !set.path.starts_with(&workspace.root)) {
+            let (set, root) = (&outside.file, workspace.root.display());
+            return Err(PlanError(format!(
+                "{set} is outside of {root}, so other machines cannot find it: --shard needs sets inside"
+            )));
+        }
         let split = split(plan, shard, &to_split);
-        (plan, whole, remarks) = (split.part, Some(Arc::new(split.whole)), split.remarks);
+        (plan, remarks) = (split.part, split.remarks);
+        whole =
+            Some(Arc::new(WholePlan { plan: split.whole, split: split.split, problems: problems.clone() }));
     }
     let kept = kept_of(&plan, &sets, &request.kept);
     let (plan, grant) = (Arc::new(plan), JudgeGrant::default());

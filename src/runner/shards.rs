@@ -21,6 +21,8 @@ pub(super) struct SplitPlan {
     pub(super) part: RunPlan,
     /// The plan of all shards, without what may differ between their machines.
     pub(super) whole: RunPlan,
+    /// SHA-256 of the shard of each case.
+    pub(super) split: String,
     /// What the user should know about the split.
     pub(super) remarks: Vec<String>,
 }
@@ -36,6 +38,8 @@ pub(super) fn split(plan: RunPlan, shard: Shard, cases: &[CaseToSplit]) -> Split
         by => by,
     };
     let shards = assign(cases, shard.of, by);
+    let bytes: Vec<u8> = shards.iter().flat_map(|shard| shard.to_le_bytes()).collect();
+    let split = fingerprint(&[&bytes]);
     let own = plan.cases.iter().zip(shards).filter(|(_, of)| *of + 1 == shard.number);
     // A part of a plan is not too large for a plan.
     let own = PlannedCases::of(own.map(|(case, _)| case)).unwrap_or_default();
@@ -43,14 +47,15 @@ pub(super) fn split(plan: RunPlan, shard: Shard, cases: &[CaseToSplit]) -> Split
     let mut part = RunPlan { cases: own, ..plan.without_cases() };
     part.options.shard = Some(shard);
     share_limits(&mut part, shard.of, &mut remarks);
-    SplitPlan { part, whole: comparable(plan), remarks }
+    SplitPlan { part, whole: comparable(plan), split, remarks }
 }
 
 /// Divides limits that are of the whole run.
 fn share_limits(plan: &mut RunPlan, shards: u32, remarks: &mut Vec<String>) {
     if let Some(rate) = &mut plan.options.rate {
         let all = std::mem::replace(rate, (*rate / shards).max(1));
-        remarks.push(format!("of {all} attempts a minute for all shards, this one starts {rate}"));
+        let more = if all < shards { ", which is the least; all together start more" } else { "" };
+        remarks.push(format!("of {all} attempts a minute for all shards, this one starts {rate}{more}"));
     }
     if let Some(limit) = &mut plan.judge.spending_limit {
         let all = std::mem::replace(limit, *limit / f64::from(shards));

@@ -40,13 +40,21 @@ impl JournalRecords {
     }
 
     /// A line without its signature.
-    pub(super) fn verified_line(&self, at: RecordedAt) -> Result<Vec<u8>, String> {
+    fn verified_line(&self, at: RecordedAt) -> Result<Vec<u8>, String> {
         let read = self.line(at).map_err(|error| format!("{}: {error}", self.run.join(JOURNAL).display()))?;
         let line = match &self.key {
             Some(key) => verified(&read, key, &self.run_id),
             None => Some(read),
         };
         line.ok_or_else(|| self.was_changed())
+    }
+
+    /// A line without a signature, as evaltrail writes it. That of a run that is not signed is written again.
+    pub(super) fn own_line(&self, at: RecordedAt) -> Result<Vec<u8>, String> {
+        match &self.key {
+            Some(_) => self.verified_line(at),
+            None => serde_json::to_vec(&self.read_line(at)?).map_err(|error| error.to_string()),
+        }
     }
 
     fn read_line(&self, at: RecordedAt) -> Result<Attempt, String> {

@@ -40,7 +40,7 @@ pub use journal::{
     run_folders, shard_folders, whole_plan_of,
 };
 pub use places::Places;
-pub use plan_file::{RUN_FORMAT, StoredPlan, parse_whole_plan};
+pub use plan_file::{MOST_ATTEMPTS, RUN_FORMAT, StoredPlan, WholePlan, parse_whole_plan};
 pub use read::{read_file, read_head, read_text_file};
 pub use remembered::Remembered;
 pub use run_export::{export_run, unpack_run};

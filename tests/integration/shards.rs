@@ -230,6 +230,153 @@ fn a_shard_is_taken_from_the_environment_and_may_be_empty() {
     assert!(both(&empty).contains("shard 4 of 4, by slice: 0 of 3 cases"), "{}", both(&empty));
 }
 
+/// The errors that evaltrail printed.
+fn said(run: &Output) -> String {
+    String::from_utf8_lossy(&run.stderr).into_owned()
+}
+
+#[test]
+fn a_file_that_no_shard_could_read_fails_the_merge_as_it_fails_a_run() {
+    let place = answers(4);
+    std::fs::write(place.path().join("broken.evalset.json"), "{").unwrap();
+    for number in 1..=2 {
+        let mut command = evaltrail(place.path());
+        command.current_dir(place.path()).args(["score", "answers.jsonl", "broken.evalset.json", "-q"]);
+        output(command.args(["--shard", &format!("{number}/2")]));
+    }
+    let merged = merge(place.path(), &[".evaltrail/runs", "--max-failures", "9"]);
+    assert_eq!(merged.status.code(), Some(2), "{}", both(&merged));
+    assert!(said(&merged).contains("broken.evalset.json: "), "{}", said(&merged));
+}
+
+#[test]
+fn shards_by_time_in_one_folder_have_every_case_once() {
+    let place = answers(11);
+    score(place.path(), &[]);
+    for number in 1..=3 {
+        score(place.path(), &["--shard", &format!("{number}/3:time")]);
+    }
+    // Where the times differ, so does the split, which is refused.
+    let other = answers(11);
+    score(other.path(), &["--shard", "1/3:time"]);
+    move_runs(other.path(), &[], &place.path().join("mixed"));
+    let own =
+        std::fs::read_dir(place.path().join(".evaltrail/runs")).unwrap().map(|entry| entry.unwrap().path());
+    let own: Vec<PathBuf> = own.filter(|run| run.join("whole_plan.json").exists()).collect();
+    let refused = merge(place.path(), &["mixed", own[0].to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(said(&refused).contains("split by the times of different earlier results"), "{}", said(&refused));
+    let merged = merge(place.path(), &[".evaltrail/runs"]);
+    assert!(said(&merged).contains("merged 3 of 3 shards: 11 of 11 cases"), "{}", said(&merged));
+}
+
+#[test]
+fn shards_that_are_merged_already_do_not_stand_in_for_missing_ones() {
+    let place = answers(6);
+    let shard = |number: u32| score(place.path(), &["--shard", &format!("{number}/3")]);
+    (1..=3).for_each(|number| drop(shard(number)));
+    merge(place.path(), &[".evaltrail/runs"]);
+    shard(1);
+    shard(2);
+    let merged = merge(place.path(), &[".evaltrail/runs", "--max-failures", "9"]);
+    assert_eq!(merged.status.code(), Some(1), "{}", both(&merged));
+    assert!(
+        said(&merged).contains("3 runs of shards are left out: they are merged already"),
+        "{}",
+        said(&merged)
+    );
+    assert!(said(&merged).contains("shard 3 of 3 not found"), "{}", said(&merged));
+    // The merged run is resumed, and stays the one that contains the shards.
+    let resumed = run_ids(place.path())[0].clone();
+    let mut command = evaltrail(place.path());
+    command.current_dir(place.path()).args(["runs", "--json"]);
+    let listed: Value = serde_json::from_str(&text(&output(&mut command))).unwrap();
+    let run =
+        listed["runs"].as_array().unwrap().iter().find(|run| run["run_id"] == resumed.as_str()).unwrap();
+    assert_eq!(run["merged"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn copies_and_shards_of_other_machines_are_merged() {
+    let place = answers(9);
+    three_shards(place.path());
+    // A copy from before the run was complete.
+    let run = std::fs::read_dir(place.path().join("artefacts/1")).unwrap().next().unwrap().unwrap().path();
+    let early = place.path().join("artefacts/0").join(run.file_name().unwrap());
+    std::fs::create_dir_all(&early).unwrap();
+    for name in ["run.json", "whole_plan.json", "journal.jsonl"] {
+        let text = std::fs::read_to_string(run.join(name)).unwrap();
+        let kept =
+            if name == "journal.jsonl" { text.lines().next().unwrap().to_string() + "\n" } else { text };
+        std::fs::write(early.join(name), kept).unwrap();
+    }
+    // As another user, whose key did not sign the shards.
+    let home = tempfile::tempdir().unwrap();
+    let mut command = evaltrail(home.path());
+    let merged = output(command.current_dir(place.path()).args(["merge", "artefacts"]));
+    assert!(said(&merged).contains("merged 3 of 3 shards: 9 of 9 cases\n"), "{}", said(&merged));
+    assert!(said(&merged).contains("4 of 4 runs were not recorded by you"), "{}", said(&merged));
+    assert!(
+        !said(&merged).contains("damaged") && !said(&merged).contains("was run 2 times"),
+        "{}",
+        said(&merged)
+    );
+}
+
+#[test]
+fn hostile_shards_are_refused() {
+    let attack = |file: &str, change: &dyn Fn(&mut Value)| {
+        let place = answers(4);
+        for number in 1..=2 {
+            score(place.path(), &["--shard", &format!("{number}/2")]);
+        }
+        for run in std::fs::read_dir(place.path().join(".evaltrail/runs")).unwrap() {
+            let path = run.unwrap().path().join(file);
+            let mut value: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+            change(&mut value);
+            std::fs::write(&path, value.to_string()).unwrap();
+        }
+        let merged = merge(place.path(), &[".evaltrail/runs", "--max-failures", "9"]);
+        (merged.status.code(), both(&merged), run_ids(place.path()).len())
+    };
+    for (file, change, words) in [
+        (
+            "run.json",
+            &(|run: &mut Value| run["options"]["shard"]["of"] = 4_000_000_000_u32.into())
+                as &dyn Fn(&mut Value),
+            "which shard it is",
+        ),
+        ("run.json", &|run| run["options"]["shard"]["number"] = 0.into(), "which shard it is"),
+        ("run.json", &|run| run["run_id"] = "../../x".into(), "not one of evaltrail's"),
+        ("run.json", &|run| run["started"] = "yesterday".into(), "when it started"),
+        (
+            "whole_plan.json",
+            &|whole| whole["plan"]["sets"][0]["path"] = "/etc/passwd".into(),
+            "outside of the workspace",
+        ),
+        (
+            "whole_plan.json",
+            &|whole| whole["plan"]["sets"][0]["path"] = "../x.jsonl".into(),
+            "outside of the workspace",
+        ),
+        ("whole_plan.json", &|whole| whole["plan"]["cases"][0]["set"] = 7.into(), "refers to set 7"),
+        ("whole_plan.json", &|whole| whole["plan"]["options"]["repeat"] = 0.into(), "it has 0 attempts"),
+        (
+            "whole_plan.json",
+            &|whole| whole["plan"]["options"]["repeat"] = 4_000_000_000_u32.into(),
+            "attempts",
+        ),
+    ] {
+        let (code, said, runs) = attack(file, change);
+        assert_eq!((code, runs), (Some(2), 2), "{words}: {said}");
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    // What a shard says about repetitions does not count.
+    let (code, said, _) = attack("run.json", &|run| run["options"]["repeat"] = 0.into());
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("0 of 4 cases"), "{said}");
+}
+
 #[test]
 fn old_runs_are_removed_but_not_shards_that_are_not_merged() {
     let place = answers(8);
