@@ -1,11 +1,11 @@
 //! The arguments of the command line.
 
-use crate::config::ShardChoice;
-use crate::domain::{StubMode, ToolFault};
-use crate::report::ReportFormat;
+pub(super) use super::arg_values::{ColorWhen, FailOn, ReportTo};
+pub(super) use super::run_args::{CaseArgs, MergeArgs, RunArgs, ScoreArgs};
+
+use super::arg_values::parse_comparison_report;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// A terminal explorer for agent evaluations.
 #[derive(Parser, Debug)]
@@ -73,149 +73,6 @@ pub(super) enum Command {
     },
     /// Print the manual page
     Man,
-}
-
-/// The arguments that `run` and `score` share.
-#[derive(Args, Debug)]
-pub(super) struct CaseArgs {
-    /// Files or folders; PATH:id,id selects only these cases
-    #[arg(required = true, value_name = "PATH[:ID,ID]")]
-    pub(super) paths: Vec<String>,
-    /// File of criteria, in the format of ADK's test_config.json
-    #[arg(long, value_name = "FILE", alias = "config_file_path")]
-    pub(super) config: Option<PathBuf>,
-    /// Additional metrics, with their default options
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
-    pub(super) metric: Vec<String>,
-    /// Only cases that match this filter, e.g. 'tool:set_light -tag:slow'
-    #[arg(long, value_name = "QUERY", default_value = "", allow_hyphen_values = true)]
-    pub(super) filter: String,
-    /// Judge model, instead of the configured one: gemini-2.5-flash, openai/gpt-5, ollama/…
-    #[arg(long, value_name = "MODEL")]
-    pub(super) judge: Option<String>,
-    /// Number of judge samples, for criteria that do not specify it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(super) samples: Option<u32>,
-    /// Do not use cached responses of the judge
-    #[arg(long)]
-    pub(super) no_cache: bool,
-    /// Maximum number of attempts that run at the same time
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(super) jobs: Option<u32>,
-    /// Only cases whose latest result is not a pass
-    #[arg(long)]
-    pub(super) failed: bool,
-    /// Only cases without a result, or that changed since: the case, the criteria or the agent's files
-    #[arg(long, conflicts_with = "failed")]
-    pub(super) changed: bool,
-    /// Only this part of the cases: K/N, or auto, which takes it from the scheduler's environment
-    #[arg(long, value_name = "K/N[:slice|hash|time]", value_parser = crate::config::parse_shard, conflicts_with = "fail_on")]
-    pub(super) shard: Option<ShardChoice>,
-    /// Write a report: json, junit, markdown, html, csv, vertex, vertex-summary or evaluation-result (repeatable)
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_report)]
-    pub(super) report: Vec<ReportTo>,
-    /// Print the JSON report, and nothing else, on standard output
-    #[arg(long)]
-    pub(super) json: bool,
-    /// Allow the programs and addresses in the workspace's files, and keys from .env, without asking
-    #[arg(long)]
-    pub(super) trust: bool,
-    /// When to use colours
-    #[arg(long, value_enum, default_value_t = ColorWhen::Auto)]
-    pub(super) color: ColorWhen,
-    /// Exit with 0 if at most N attempts did not pass
-    #[arg(long, value_name = "N")]
-    pub(super) max_failures: Option<usize>,
-    /// Exit with 1 only if a case broke since the baseline (`evaltrail runs pin`)
-    #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "max_failures")]
-    pub(super) fail_on: Option<FailOn>,
-    /// Print annotations for GitHub Actions, and append the Markdown report to $GITHUB_STEP_SUMMARY
-    #[arg(long)]
-    pub(super) github: bool,
-    /// Print only cases that did not pass
-    #[arg(short, long)]
-    pub(super) quiet: bool,
-    /// Print cases that passed as well, also on a terminal
-    #[arg(short, long)]
-    pub(super) verbose: bool,
-}
-
-#[derive(Args, Debug)]
-pub(super) struct ScoreArgs {
-    #[command(flatten)]
-    pub(super) cases: CaseArgs,
-}
-
-#[derive(Args, Debug)]
-pub(super) struct RunArgs {
-    #[command(flatten)]
-    pub(super) cases: CaseArgs,
-    /// Agent by name or address: adk+http://HOST:PORT/APP, a2a+http://HOST:PORT, python:MODULE:NAME, cmd:./program …; docs/agents.md lists all
-    #[arg(long, value_name = "NAME|URI")]
-    pub(super) agent: Option<String>,
-    /// Environment variable to pass to agents that are started (repeatable)
-    #[arg(long, value_name = "NAME")]
-    pub(super) env: Vec<String>,
-    /// Number of attempts of each case
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(super) repeat: Option<u32>,
-    /// Time limit of one attempt, e.g. 120s, 2m
-    #[arg(long, value_name = "TIME", value_parser = crate::config::parse_duration)]
-    pub(super) timeout: Option<Duration>,
-    /// Maximum number of retries when an agent is not available
-    #[arg(long, value_name = "N")]
-    pub(super) retries: Option<u32>,
-    /// Maximum number of attempts started per minute, for agents with a rate limit
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(super) rate: Option<u32>,
-    /// Run only this turn of each case, after the expected turns before it
-    #[arg(long, value_name = "K")]
-    pub(super) turn: Option<u32>,
-    /// Resume the newest unfinished run of this selection
-    #[arg(long)]
-    pub(super) resume: bool,
-    /// Run cases again when they, the criteria or the agent's files change; long or paid runs are asked about
-    #[arg(long, conflicts_with_all = ["json", "resume", "record", "github", "filter", "shard"])]
-    pub(super) watch: bool,
-    /// Answer tools from stubs, and calls without one with: fail (default), error, live or nearest; off runs the tools
-    #[arg(long, value_name = "UNMATCHED", num_args = 0..=1, default_missing_value = "fail", require_equals = true,
-          value_parser = parse_stub_mode)]
-    pub(super) stubs: Option<StubMode>,
-    /// Make tools fail: 'book_*=timeout:30s', search=error:503 or get=empty (repeatable)
-    #[arg(long, value_name = "TOOL=FAULT", value_parser = crate::config::parse_tool_fault)]
-    pub(super) tool_fault: Vec<ToolFault>,
-    /// Record what tools answer as stubs, in the file SET.tools.jsonl beside each set
-    #[arg(long, conflicts_with_all = ["tool_fault", "watch"])]
-    pub(super) record_tools: bool,
-    /// Record what the agent does in a file that `replay:` can replay
-    #[arg(long, value_name = "FILE")]
-    pub(super) record: Option<PathBuf>,
-    /// Start no more attempts after N attempts did not pass
-    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1", require_equals = true,
-          value_parser = clap::value_parser!(u64).range(1..))]
-    pub(super) fail_fast: Option<u64>,
-}
-
-#[derive(Args, Debug)]
-pub(super) struct MergeArgs {
-    /// Folders with runs of shards, at any depth: .evaltrail/runs, or the artefacts of a CI job
-    #[arg(required = true)]
-    pub(super) paths: Vec<PathBuf>,
-    /// Folder in whose .evaltrail the merged run is stored: that of the eval sets
-    #[arg(long, value_name = "FOLDER", default_value = ".")]
-    pub(super) into: PathBuf,
-    /// Write a report: json, junit, markdown, html, csv, vertex, vertex-summary or evaluation-result (repeatable)
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_report)]
-    pub(super) report: Vec<ReportTo>,
-    /// Print the JSON report, and nothing else, on standard output
-    #[arg(long)]
-    pub(super) json: bool,
-    /// Exit with 0 if at most N attempts did not pass; missing ones still exit with 1
-    #[arg(long, value_name = "N")]
-    pub(super) max_failures: Option<usize>,
-    /// When to use colours
-    #[arg(long, value_enum, default_value_t = ColorWhen::Auto)]
-    pub(super) color: ColorWhen,
 }
 
 #[derive(Args, Debug)]
@@ -410,11 +267,6 @@ pub(super) struct CompareArgs {
     pub(super) folder: PathBuf,
 }
 
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FailOn {
-    Broke,
-}
-
 #[derive(Args, Debug)]
 pub(super) struct AcceptArgs {
     /// The run: `last`, `previous`, the beginning of its id, or its folder
@@ -509,44 +361,4 @@ pub(super) struct DemoArgs {
     /// Colour theme
     #[arg(long)]
     pub(super) theme: Option<String>,
-}
-
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ColorWhen {
-    Auto,
-    Always,
-    Never,
-}
-
-/// A report to write.
-#[derive(Clone, Debug)]
-pub(super) struct ReportTo {
-    pub(super) format: ReportFormat,
-    pub(super) file: PathBuf,
-}
-
-fn parse_stub_mode(text: &str) -> Result<StubMode, String> {
-    let names = StubMode::NAMES.map(|(name, _)| name).join(", ");
-    let found = StubMode::NAMES.iter().find(|(name, _)| *name == text);
-    found.map(|(_, mode)| *mode).ok_or_else(|| format!("write one of {names}"))
-}
-
-fn parse_report(text: &str) -> Result<ReportTo, String> {
-    let (format, file) = text.split_once('=').ok_or("write FORMAT=FILE, for example json=report.json")?;
-    let format = ReportFormat::named(format).ok_or_else(|| {
-        let known: Vec<&str> = ReportFormat::ALL.iter().map(|format| format.name()).collect();
-        format!("unknown format {format:?}; the formats are {}", known.join(", "))
-    })?;
-    if file.is_empty() {
-        return Err("the file is missing".into());
-    }
-    Ok(ReportTo { format, file: PathBuf::from(file) })
-}
-
-fn parse_comparison_report(text: &str) -> Result<ReportTo, String> {
-    let to = parse_report(text)?;
-    match to.format {
-        ReportFormat::Json | ReportFormat::Markdown => Ok(to),
-        other => Err(format!("a comparison is written as json or markdown, not as {}", other.name())),
-    }
 }

@@ -2,6 +2,7 @@
 
 mod accept;
 mod agents;
+mod arg_values;
 mod args;
 mod capture;
 mod check;
@@ -23,6 +24,7 @@ mod output;
 mod paths;
 mod progress;
 mod run;
+mod run_args;
 mod run_labels;
 mod runs;
 mod select;

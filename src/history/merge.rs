@@ -111,7 +111,7 @@ fn shards_below(paths: &[PathBuf], key: Option<&RunKey>) -> Result<(Vec<ShardRun
 }
 
 fn shard_at(folder: &Path, key: Option<&RunKey>) -> Result<ShardRun, MergeError> {
-    let whole = fingerprint(&[&whole_plan_of(folder)?]);
+    let whole = fingerprint(&[&whole_plan_text(folder)?]);
     let run = load_run(folder, key)?;
     let plan = &run.state.plan;
     let refused = |why: &str| MergeError::Shards(format!("{}: {why}", folder.display()));
@@ -127,9 +127,13 @@ fn shard_at(folder: &Path, key: Option<&RunKey>) -> Result<ShardRun, MergeError>
 
 /// The plan of all shards, as a shard stores it.
 fn whole_plan(shard: &ShardRun, workspace: &Path) -> Result<WholePlan, MergeError> {
-    let text = whole_plan_of(&shard.run.path)?;
-    parse_whole_plan(&text, workspace)
-        .map_err(|source| MergeError::Folder { path: shard.run.path.clone(), source })
+    let path = &shard.run.path;
+    let text = whole_plan_text(path)?;
+    parse_whole_plan(&text, workspace).map_err(|source| MergeError::Folder { path: path.clone(), source })
+}
+
+fn whole_plan_text(run: &Path) -> Result<Vec<u8>, MergeError> {
+    whole_plan_of(run).map_err(|source| MergeError::Folder { path: run.to_path_buf(), source })
 }
 
 /// Checks that all runs are shards of one run. Errors: the message says what differs.

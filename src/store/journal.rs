@@ -8,12 +8,11 @@
 use super::journal_line::{JOURNAL, read_attempt, sign_line, verified, with_key};
 use super::journal_records::JournalRecords;
 use super::own_folder::OwnFolder;
-use super::plan_file::{
-    self, PLAN, StoredPlan, WHOLE_PLAN, WholePlan, plan_text, whole_plan_text, workspace_of,
-};
+use super::plan_file::{self, PLAN, StoredPlan, plan_text, workspace_of};
 use super::read::read_line_within;
 use super::run_key::RunKey;
 use super::summaries::{SummaryWriter, read_summaries};
+use super::whole_plan::{WHOLE_PLAN, WholePlan, whole_plan_text};
 use crate::domain::{
     Attempt, AttemptKey, AttemptRecords, EndedAttempt, InMemory, RecordedAt, RunEvent, RunPlan, RunState,
 };
@@ -325,32 +324,6 @@ impl JournalLines {
 pub fn load_plan(folder: &Path, key: Option<&RunKey>) -> Result<StoredPlan, JournalError> {
     let read = OwnFolder::of_run(folder).and_then(|ours| plan_file::read_plan(&ours, key));
     read.map_err(at(&folder.join(PLAN)))
-}
-
-/// The text of the plan of all shards, if the run is one of a shard.
-pub fn whole_plan_of(folder: &Path) -> Result<Vec<u8>, JournalError> {
-    let read = OwnFolder::of_run(folder).and_then(|ours| ours.read(WHOLE_PLAN));
-    read.map_err(at(&folder.join(WHOLE_PLAN)))
-}
-
-/// The folders of runs of shards at or below a folder. Links are not followed.
-pub fn shard_folders(below: &Path) -> io::Result<Vec<PathBuf>> {
-    const DEEPEST: usize = 8;
-    let (mut found, mut to_search) = (Vec::new(), vec![(below.to_path_buf(), 0)]);
-    while let Some((folder, depth)) = to_search.pop() {
-        if folder.join(PLAN).is_file() {
-            found.extend(folder.join(WHOLE_PLAN).is_file().then_some(folder));
-            continue;
-        }
-        for entry in fs::read_dir(&folder)? {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() && depth < DEEPEST {
-                to_search.push((entry.path(), depth + 1));
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
 }
 
 /// Reads a run, with the summaries of its attempts.

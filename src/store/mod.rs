@@ -30,6 +30,7 @@ mod summaries;
 mod temporary;
 mod trust;
 mod verdicts;
+mod whole_plan;
 
 pub use answers::{Answers, CachedResponse};
 pub use baseline::{BASELINE_FILE, Baseline, baseline_path, baseline_run_id, read_baseline, write_baseline};
@@ -37,10 +38,10 @@ pub use decisions::{read_decisions, save_decisions};
 pub use edits::{Done, EditFailed, EditLog, FileAction, FileJob, Scope, UndoError};
 pub use journal::{
     JournalError, JournalLines, LoadedRun, RunFolder, load_plan, load_run, load_run_with, remove_run,
-    run_folders, shard_folders, whole_plan_of,
+    run_folders,
 };
 pub use places::Places;
-pub use plan_file::{MOST_ATTEMPTS, RUN_FORMAT, StoredPlan, WholePlan, parse_whole_plan};
+pub use plan_file::{RUN_FORMAT, StoredPlan};
 pub use read::{read_file, read_head, read_text_file};
 pub use remembered::Remembered;
 pub use run_export::{export_run, unpack_run};
@@ -51,3 +52,4 @@ pub use summaries::SummaryWriter;
 pub use temporary::sweep;
 pub use trust::{Fingerprint, Trust, fingerprint};
 pub use verdicts::{read_verdicts, save_verdicts};
+pub use whole_plan::{MOST_ATTEMPTS, WholePlan, parse_whole_plan, shard_folders, whole_plan_of};

@@ -5,20 +5,14 @@
 use super::own_folder::OwnFolder;
 use super::run_key::{RunKey, SIGNATURE_LENGTH};
 use crate::domain::{JudgeSpec, PlannedCases, PlannedSet, RunOptions, RunPlan};
-use serde::Deserialize;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// The version of the format in which runs are written. Version 1 had no version number and no content hashes of cases;
 /// version 2 had no signatures, and its paths were absolute.
 pub const RUN_FORMAT: u64 = 3;
 
-/// The maximum number of attempts of a run.
-pub const MOST_ATTEMPTS: usize = 5_000_000;
-
 pub(super) const PLAN: &str = "run.json";
-/// The plan of all shards, in the folder of the run of one. It is the same text in the folders of all shards.
-pub(super) const WHOLE_PLAN: &str = "whole_plan.json";
 /// The prefix of the signed data. With it, a signed line of a journal is not a valid plan.
 const SIGNED_AS: &[u8] = b"run.json";
 
@@ -98,48 +92,8 @@ pub(super) fn plan_text(
     Ok(text)
 }
 
-/// The plan of all shards, as each of them stores it: all of them store the same text.
-#[derive(Clone, Debug)]
-pub struct WholePlan {
-    /// The plan, without what may differ between the shards' machines.
-    pub plan: RunPlan,
-    /// SHA-256 of the shard of each case.
-    pub split: String,
-    /// Files that could not be used, and why.
-    pub problems: Vec<(String, String)>,
-}
-
-/// The text of the plan of all shards.
-pub(super) fn whole_plan_text(whole: &WholePlan, workspace: &Path) -> serde_json::Result<String> {
-    let plan = plan_text(&whole.plan, workspace, None, 0)?;
-    let (split, problems) = (serde_json::to_string(&whole.split)?, serde_json::to_string(&whole.problems)?);
-    Ok(format!("{{\"split\": {split}, \"problems\": {problems}, \"plan\":\n{plan}\n}}\n"))
-}
-
-/// Reads the plan of all shards, whose relative paths are those of `workspace`. Errors: for example that the plan is
-/// inconsistent, or names files outside of the workspace.
-pub fn parse_whole_plan(text: &[u8], workspace: &Path) -> io::Result<WholePlan> {
-    #[derive(Deserialize)]
-    struct Written {
-        split: String,
-        problems: Vec<(String, String)>,
-        plan: RunPlan,
-    }
-    let Written { split, problems, mut plan } = serde_json::from_slice(text)?;
-    check_sets(&plan)?;
-    let is_inside = |path: &PathBuf| path.components().all(|part| matches!(part, Component::Normal(_)));
-    if let Some(set) = plan.sets.iter().find(|set| !is_inside(&set.path)) {
-        return Err(invalid(format!("{} is outside of the workspace", set.path.display())));
-    }
-    if plan.options.repeat == 0 || plan.attempts() > MOST_ATTEMPTS {
-        return Err(invalid(format!("it has {} attempts", plan.attempts())));
-    }
-    each_path(&mut plan.sets, |path| *path = workspace.join(&*path));
-    Ok(WholePlan { plan, split, problems })
-}
-
 /// Checks that every case is of a set of the plan.
-fn check_sets(plan: &RunPlan) -> io::Result<()> {
+pub(super) fn check_sets(plan: &RunPlan) -> io::Result<()> {
     match plan.cases.iter().find(|case| case.set >= plan.sets.len()) {
         None => Ok(()),
         Some(case) => {
@@ -190,7 +144,7 @@ fn is_signed(key: &RunKey, text: &str, signature: &str) -> bool {
     }
 }
 
-fn invalid(why: String) -> io::Error {
+pub(super) fn invalid(why: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
