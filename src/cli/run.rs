@@ -70,7 +70,7 @@ fn shard(cases: &CaseArgs) -> anyhow::Result<Option<Shard>> {
         Some(ShardChoice::Auto(by)) => {
             let variable = |name: &str| std::env::var(name).ok();
             let (shard, from) = shard_of_environment(by, variable).map_err(anyhow::Error::msg)?;
-            tell(&format!("{}, {from}", shard.words()));
+            tell(&format!("--shard auto: {}/{}, {from}", shard.number, shard.of));
             Ok(Some(shard))
         }
     }

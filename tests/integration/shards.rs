@@ -216,10 +216,7 @@ fn a_shard_is_taken_from_the_environment_and_may_be_empty() {
     command.current_dir(place.path()).args(["score", "answers.jsonl", "--shard", "auto", "--json"]);
     let asked = output(command.env("CI_NODE_INDEX", "2").env("CI_NODE_TOTAL", "2"));
     let said = String::from_utf8_lossy(&asked.stderr).into_owned();
-    assert!(
-        said.contains("shard 2 of 2, by slice, from CI_NODE_INDEX and CI_NODE_TOTAL of GitLab"),
-        "{said}"
-    );
+    assert!(said.contains("--shard auto: 2/2, from CI_NODE_INDEX and CI_NODE_TOTAL of GitLab"), "{said}");
     let report: Value = serde_json::from_str(&text(&asked)).unwrap();
     assert_eq!(ids(&report), BTreeSet::from(["case_1".to_string()]));
     let unknown = score(place.path(), &["--shard", "auto"]);
