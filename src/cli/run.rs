@@ -8,8 +8,8 @@ use super::paths::{open_targets, parse_target};
 use super::select::{only_changed, only_failed};
 use super::write::make_asking;
 use super::{Exit, github, trust};
-use crate::config::{ShardChoice, shard_of_environment};
-use crate::domain::{JudgeSpec, Query, RunOptions, RunState, Shard, clean_line};
+use crate::config::{ShardChoice, job_of_environment, shard_of_environment};
+use crate::domain::{JudgeSpec, Query, RunOptions, RunState, clean_line};
 use crate::formats::recording::recording_line;
 use crate::history::{Resume, ResumedRun, unfinished};
 use crate::report::{run_summary, write_json_report};
@@ -34,7 +34,7 @@ pub(super) fn run_selected(
     let cases = &args.cases;
     let request = Request {
         agent: args.agent.clone(),
-        options: RunOptions { shard: shard(cases)?, ..options(args, workspace) },
+        options: of_shard(cases, options(args, workspace))?,
         env: args.env.clone(),
         stubs: args.stubs,
         faults: args.tool_fault.clone(),
@@ -56,24 +56,25 @@ pub(super) fn score(args: ScoreArgs) -> anyhow::Result<Exit> {
     let (workspace, selections) = opened(cases, true)?;
     let defaults = RunOptions { rate: None, repeat: 1, ..workspace.config.run_options() };
     let jobs = cases.jobs.unwrap_or(defaults.jobs);
-    let options = RunOptions { jobs, shard: shard(cases)?, ..defaults };
+    let options = of_shard(cases, RunOptions { jobs, ..defaults })?;
     let request = Request { saved: true, options, ..request(cases, &workspace, selections)? };
     carry_out(cases, How::default(), &workspace, request)
 }
 
-/// The part of the cases to run, if not all. One that the environment tells is printed, because a job that splits its
-/// files itself would lose cases.
-fn shard(cases: &CaseArgs) -> anyhow::Result<Option<Shard>> {
-    match cases.shard {
-        None => Ok(None),
-        Some(ShardChoice::Given(shard)) => Ok(Some(shard)),
+/// The options of the part of a run that this machine executes, or of the whole run. A part that the environment tells is
+/// printed, because a job that splits its files itself would lose cases.
+fn of_shard(cases: &CaseArgs, options: RunOptions) -> anyhow::Result<RunOptions> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let shard = match cases.shard {
+        None => return Ok(options),
+        Some(ShardChoice::Given(shard)) => shard,
         Some(ShardChoice::Auto(by)) => {
-            let variable = |name: &str| std::env::var(name).ok();
             let (shard, from) = shard_of_environment(by, variable).map_err(anyhow::Error::msg)?;
             tell(&format!("--shard auto: {}/{}, {from}", shard.number, shard.of));
-            Ok(Some(shard))
+            shard
         }
-    }
+    };
+    Ok(RunOptions { shard: Some(shard), job: job_of_environment(variable), ..options })
 }
 
 /// The options that only `run` has.

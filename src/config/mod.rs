@@ -16,6 +16,6 @@ pub use agents::{AgentSpecError, is_agent_address, parse_agent_uri, split_comman
 pub use duration::parse_duration;
 pub use file::{ConfigFile, ConfigProblem, DEFAULT_RUNS_KEPT, FILE_NAME};
 pub use metric::{DefinedKind, DefinedMetric};
-pub use shard::{ShardChoice, parse_shard, shard_of_environment};
+pub use shard::{ShardChoice, job_of_environment, parse_shard, shard_of_environment};
 pub use tool_fault::parse_tool_fault;
 pub use user::{OneOrMore, USER_FILE_NAME, UserConfig};

@@ -16,6 +16,24 @@ pub enum ShardChoice {
     Auto(ShardBy),
 }
 
+/// The job of which the shards are, where the user tells it.
+const JOB: &str = "EVALTRAIL_JOB";
+/// The variables with which schedulers tell the job of a task. It stays the same when a task is repeated.
+const JOBS: [&str; 12] = [
+    JOB,
+    "CLOUD_RUN_EXECUTION",
+    "BATCH_JOB_UID",
+    "SLURM_ARRAY_JOB_ID",
+    "SLURM_JOB_ID",
+    "LSB_JOBID",
+    "CI_PIPELINE_ID",
+    "GITHUB_RUN_ID",
+    "CIRCLE_WORKFLOW_ID",
+    "BUILDKITE_BUILD_ID",
+    "BITBUCKET_BUILD_NUMBER",
+    "BUILD_BUILDID",
+];
+
 /// The variables with which a scheduler tells a task which one it is.
 struct Scheduler {
     name: &'static str,
@@ -137,6 +155,14 @@ pub fn shard_of_environment(
         )
     })?;
     Ok((shard, format!("from {index} and {counted} of {name}")))
+}
+
+/// The job of the scheduler that runs the shards, as `CI_PIPELINE_ID 12`; `None` if the environment does not tell.
+pub fn job_of_environment(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    JOBS.iter().find_map(|name| {
+        let value = variable(name).filter(|value| !value.trim().is_empty())?;
+        Some(format!("{name} {}", value.trim()))
+    })
 }
 
 #[cfg(test)]

@@ -152,6 +152,10 @@ pub struct RunOptions {
     /// The part of a larger run that this one is; the whole run when `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
+    /// The job of a scheduler that runs the shards, as the environment tells it. Shards of different jobs are not of one
+    /// run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<String>,
     /// The ids of the runs from which this one was merged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<String>,
@@ -172,6 +176,7 @@ impl Default for RunOptions {
             turn_memory_mb: turn_memory_mb(),
             turn: None,
             shard: None,
+            job: None,
             merged: Vec::new(),
         }
     }

@@ -260,7 +260,7 @@ pub enum RunMsg {
     /// Some of the requested cases are not part of the run: which, and why.
     LeftOut(String),
     /// The reply to [`crate::explorer::RunEffect::FindChanged`].
-    ChangedFound(Ticket, CasesToRunAgain),
+    ChangedFound(Ticket, Box<CasesToRunAgain>),
     /// The run needs permission for these.
     AskTrust(Vec<CaseRef>, Vec<TrustQuestion>, Against),
 }

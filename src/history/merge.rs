@@ -80,6 +80,7 @@ pub fn merge_shards(
             left => remarks.push(format!("{left} runs of shards are left out: they are merged already")),
         }
     }
+    remarks.extend(keep_newest_job(&mut shards));
     same_run(&shards)?;
     let whole = whole_plan(&shards[0], workspace)?;
     let attempts = attempts_of(&shards, &whole.plan)?;
@@ -134,6 +135,23 @@ fn whole_plan(shard: &ShardRun, workspace: &Path) -> Result<WholePlan, MergeErro
 
 fn whole_plan_text(run: &Path) -> Result<Vec<u8>, MergeError> {
     whole_plan_of(run).map_err(|source| MergeError::Folder { path: run.to_path_buf(), source })
+}
+
+/// Leaves out shards of other jobs of a scheduler than the newest one. Returns what to say about it.
+fn keep_newest_job(shards: &mut Vec<ShardRun>) -> Option<String> {
+    let job = shards.last()?.run.state.plan.options.job.clone();
+    let before = shards.len();
+    shards.retain(|shard| shard.run.state.plan.options.job == job);
+    let named = job.unwrap_or_else(|| "no job of a scheduler".into());
+    match before - shards.len() {
+        0 => None,
+        1 => {
+            Some(format!("1 run of a shard is left out: it is of another job than the newest one ({named})"))
+        }
+        left => Some(format!(
+            "{left} runs of shards are left out: they are of other jobs than the newest one ({named})"
+        )),
+    }
 }
 
 /// Checks that all runs are shards of one run. Errors: the message says what differs.
@@ -229,7 +247,8 @@ fn merged_plan(shards: &[ShardRun], whole: RunPlan, run_id: &str) -> RunPlan {
     merged.sort();
     merged.dedup();
     let RunOptions { repeat, turn, .. } = whole.options;
-    let options = RunOptions { repeat, turn, shard: None, rate: None, merged, ..first.options.clone() };
+    let options =
+        RunOptions { repeat, turn, shard: None, job: None, rate: None, merged, ..first.options.clone() };
     RunPlan { run_id: run_id.to_string(), started: first.started.clone(), options, ..whole }
 }
 

@@ -294,6 +294,23 @@ fn shards_that_are_merged_already_do_not_stand_in_for_missing_ones() {
 }
 
 #[test]
+fn shards_of_the_newest_job_are_merged() {
+    let place = answers(4);
+    let shard = |job: &str, number: u32| {
+        let mut command = evaltrail(place.path());
+        command.current_dir(place.path()).env("EVALTRAIL_JOB", job);
+        output(command.args(["score", "answers.jsonl", "-q", "--shard", &format!("{number}/2")]))
+    };
+    shard("1", 1);
+    shard("1", 2);
+    shard("2", 1);
+    let merged = merge(place.path(), &[".evaltrail/runs", "--max-failures", "9"]);
+    assert!(said(&merged).contains("2 runs of shards are left out"), "{}", said(&merged));
+    assert!(said(&merged).contains("(EVALTRAIL_JOB 2)\nmerged 1 of 2 shards"), "{}", said(&merged));
+    assert_eq!(merged.status.code(), Some(1));
+}
+
+#[test]
 fn copies_and_shards_of_other_machines_are_merged() {
     let place = answers(9);
     three_shards(place.path());

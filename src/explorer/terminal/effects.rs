@@ -329,7 +329,7 @@ impl EffectExecutor {
             };
             let cases = context.sets.iter().zip(changed).flat_map(of_set).collect();
             let changed = CasesToRunAgain { cases, options: context.workspace.config.run_options() };
-            Some(Msg::Run(RunMsg::ChangedFound(ticket, changed)))
+            Some(Msg::Run(RunMsg::ChangedFound(ticket, Box::new(changed))))
         });
     }
 

@@ -186,7 +186,7 @@ pub(crate) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {
             relist_if_needed(model);
             return effects;
         }
-        RunMsg::ChangedFound(ticket, changed) => return watching::found(model, ticket, changed),
+        RunMsg::ChangedFound(ticket, changed) => return watching::found(model, ticket, *changed),
         RunMsg::Refused(why) => {
             watching::run_refused(model);
             return global::notify(model, why, true);
