@@ -38,20 +38,31 @@ pub fn past_results(
     files: &[(&SetPath, &SetFile)],
     in_memory: InMemory,
 ) -> Vec<PastResult> {
+    results_in(&history_of(workspace), workspace, files, in_memory)
+}
+
+/// [`past_results`] without those of shards: they come while other shards of the same run still start, and would change
+/// which cases those take.
+pub(super) fn results_before_shards(
+    workspace: &Workspace,
+    files: &[(&SetPath, &SetFile)],
+) -> Vec<PastResult> {
+    let mut history = history_of(workspace);
+    history.runs.retain(|head| head.shard.is_none());
+    results_in(&history, workspace, files, InMemory::Summary)
+}
+
+fn results_in(
+    history: &History,
+    workspace: &Workspace,
+    files: &[(&SetPath, &SetFile)],
+    in_memory: InMemory,
+) -> Vec<PastResult> {
     let mut found: Vec<PastResult> =
         files.iter().flat_map(|(set, file)| recorded_results(&set.path, file)).collect();
     let sets: Vec<HistorySet> = files.iter().map(|(set, file)| history_set(workspace, set, file)).collect();
-    found.extend(history_of(workspace).latest(&sets, in_memory));
+    found.extend(history.latest(&sets, in_memory));
     found
-}
-
-/// The newest results of runs that are not shards: those of the shards of the same run come while others still start, and
-/// would change how the rest is split.
-pub(super) fn times_before_shards(workspace: &Workspace, files: &[(&SetPath, &SetFile)]) -> Vec<PastResult> {
-    let sets: Vec<HistorySet> = files.iter().map(|(set, file)| history_set(workspace, set, file)).collect();
-    let mut history = history_of(workspace);
-    history.runs.retain(|head| head.shard.is_none());
-    history.latest(&sets, InMemory::Summary)
 }
 
 /// The outcomes of all cases over the runs of a workspace. `files` opens the files of the workspace; it is only called if

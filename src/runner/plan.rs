@@ -1,12 +1,12 @@
 //! Plans a run.
 
-use super::past::{past_results, times_before_shards};
-use super::shards::{CaseToSplit, split};
+use super::past::{past_results, results_before_shards};
+use super::shards::{CaseToSplit, SplitPlan, split};
 use crate::analysis::PassCount;
 use crate::config::is_agent_address;
 use crate::domain::{
     AgentSpec, AttemptKey, CaseKey, EndedAttempt, InMemory, JudgeSpec, PlannedCase, PlannedCases, PlannedSet,
-    Quarantine, Query, RunOptions, RunPlan, ShardBy, StubMode, Subject, ToolFault, ToolsSpec,
+    Quarantine, Query, RunOptions, RunPlan, Shard, ShardBy, StubMode, Subject, ToolFault, ToolsSpec,
     causes_of_first_failure,
 };
 use crate::formats::{Notes, SetFile};
@@ -139,18 +139,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
     let mut notes = Vec::new();
     let mut stubs = Vec::new();
     let (opened, mut problems) = open_selections(&request.selections);
-    let needs_times = request.options.shard.is_some_and(|shard| shard.by == ShardBy::Time);
-    let past = match request.query.needs_results() || needs_times {
-        true => {
-            let files: Vec<(&SetPath, &SetFile)> =
-                opened.iter().map(|one| (&one.selection.set, &one.open.file)).collect();
-            match needs_times {
-                true => times_before_shards(workspace, &files),
-                false => past_results(workspace, &files, InMemory::Summary),
-            }
-        }
-        false => Vec::new(),
-    };
+    let past = past_for(workspace, request, &opened);
     let mut to_split = Vec::new();
     for OpenedSelection { selection, open, notes: beside, stubs: of_set } in opened {
         match plan_set(workspace, request, selection, &open, (&beside, &past, &day)) {
@@ -160,8 +149,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
                 stubs.push(of_set.file);
                 let (set, file) = (plan.sets.len(), &open.file);
                 if request.options.shard.is_some() {
-                    let past = if needs_times { &past[..] } else { &[] };
-                    to_split.extend(cases_to_split(&selection.set, file, &indices, (&beside, past)));
+                    to_split.extend(cases_to_split(&selection.set, file, &indices, (&beside, &past)));
                 }
                 for index in indices {
                     let eval_id = file.eval_id(index);
@@ -177,31 +165,63 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
         }
     }
     plan.cases.shrink_to_fit();
-    if plan.cases.is_empty() && problems.is_empty() {
-        return Err(PlanError("no case is selected".into()));
-    }
-    if plan.attempts() > MOST_ATTEMPTS {
-        let (cases, repeat) = (plan.cases.len(), plan.options.repeat);
-        return Err(PlanError(format!(
-            "{cases} cases, {repeat} times each, are more than {MOST_ATTEMPTS} attempts; run fewer at once"
-        )));
-    }
+    check_size(&plan, &problems)?;
     let (mut whole, mut remarks) = (None, Vec::new());
     if let Some(shard) = plan.options.shard {
-        if let Some(outside) = plan.sets.iter().find(|set| !set.path.starts_with(&workspace.root)) {
-            let (set, root) = (&outside.file, workspace.root.display());
-            return Err(PlanError(format!(
-                "{set} is outside of {root}, so other machines cannot find it: --shard needs sets inside"
-            )));
-        }
-        let split = split(plan, shard, &to_split);
-        (plan, remarks) = (split.part, split.remarks);
-        whole =
-            Some(Arc::new(WholePlan { plan: split.whole, split: split.split, problems: problems.clone() }));
+        let SplitPlan { part, whole: of_all, split, remarks: said } =
+            split_inside(plan, shard, &to_split, workspace)?;
+        whole = Some(Arc::new(WholePlan { plan: of_all, split, problems: problems.clone() }));
+        (plan, remarks) = (part, said);
     }
     let kept = kept_of(&plan, &sets, &request.kept);
     let (plan, grant) = (Arc::new(plan), JudgeGrant::default());
     Ok(Prepared { plan, sets, notes, stubs, problems, kept, grant, whole, remarks })
+}
+
+/// The earlier results that the filter, or the split into shards, needs.
+fn past_for(workspace: &Workspace, request: &Request, opened: &[OpenedSelection]) -> Vec<PastResult> {
+    let shard = request.options.shard;
+    if !request.query.needs_results() && shard.is_none_or(|shard| shard.by != ShardBy::Time) {
+        return Vec::new();
+    }
+    let files: Vec<(&SetPath, &SetFile)> =
+        opened.iter().map(|one| (&one.selection.set, &one.open.file)).collect();
+    match shard {
+        None => past_results(workspace, &files, InMemory::Summary),
+        Some(_) => results_before_shards(workspace, &files),
+    }
+}
+
+/// Errors: the plan has no cases, or too many attempts.
+fn check_size(plan: &RunPlan, problems: &[(String, String)]) -> Result<(), PlanError> {
+    if plan.cases.is_empty() && problems.is_empty() {
+        return Err(PlanError("no case is selected".into()));
+    }
+    if plan.attempts() <= MOST_ATTEMPTS {
+        return Ok(());
+    }
+    let (cases, repeat) = (plan.cases.len(), plan.options.repeat);
+    Err(PlanError(format!(
+        "{cases} cases, {repeat} times each, are more than {MOST_ATTEMPTS} attempts; run fewer at once"
+    )))
+}
+
+/// The shard of a plan. Errors: a set is outside of the workspace.
+fn split_inside(
+    plan: RunPlan,
+    shard: Shard,
+    cases: &[CaseToSplit],
+    workspace: &Workspace,
+) -> Result<SplitPlan, PlanError> {
+    match plan.sets.iter().find(|set| !set.path.starts_with(&workspace.root)) {
+        None => Ok(split(plan, shard, cases)),
+        Some(outside) => {
+            let (set, root) = (&outside.file, workspace.root.display());
+            Err(PlanError(format!(
+                "{set} is outside of {root}, so other machines cannot find it: --shard needs sets inside"
+            )))
+        }
+    }
 }
 
 /// What decides to which shards the cases of a file belong.
