@@ -1,7 +1,7 @@
 //! Traces that real libraries wrote, read as conversations, and spans that agents export while they run.
 #![cfg(unix)]
 
-use crate::common::{both, copy_folder, evaltrail, oracle, output, text, wait_for};
+use crate::common::{both, copy_folder, evaltrail, oracle, output, root, text, wait_for};
 use crate::real_agents::environment;
 use evaltrail::formats::spans::{Traced, conversations, read_spans};
 use serde_json::{Value, json};
@@ -17,6 +17,25 @@ fn traced(name: &str) -> Option<Vec<Traced>> {
     };
     let text = std::fs::read_to_string(oracle.join("real/traces").join(name)).unwrap();
     Some(conversations(&read_spans(&text).unwrap()))
+}
+
+/// Versions 2 and 5 are among the traces of the oracle.
+#[test]
+fn traces_of_the_other_versions_of_pydantic_ai_are_the_same_conversation() {
+    for version in [3, 4, 6] {
+        let path = root().join(format!("fixtures/traces/pydantic-ai-2.68.v{version}.otlp.json"));
+        let found = conversations(&read_spans(&std::fs::read_to_string(path).unwrap()).unwrap());
+        assert_eq!((found.len(), found[0].turns.len()), (1, 1), "{version}");
+        let turn = &found[0].turns[0];
+        assert_eq!((found[0].agent.as_deref(), found[0].missing.len()), (Some("desk"), 0), "{version}");
+        assert_eq!(turn.user.scored_text(), "Weather in Oslo for 3 days?", "{version}");
+        let response = turn.final_response.as_ref().map(|said| said.scored_text());
+        assert_eq!(response.as_deref(), Some("Oslo: 4 degrees and rain."), "{version}");
+        let calls: Vec<Value> = turn.calls().iter().map(|call| json!([call.name, call.args])).collect();
+        assert_eq!(json!(calls), json!([["get_weather", {"city": "Oslo", "days": 3}]]), "{version}");
+        let result = turn.trajectory.response_to(0).map(|one| one.response.clone());
+        assert_eq!(result, Some(json!({"city": "Oslo", "days": 3, "temp_c": 4, "sky": "rain"})), "{version}");
+    }
 }
 
 #[test]
