@@ -179,7 +179,7 @@ async fn ask(spec: AgentSpec, tools: ToolsSpec, prompt: &str) -> anyhow::Result<
                 }
                 tell(&clean(&format!("errored: {why}")));
             }
-            ChatEvent::Opened | ChatEvent::Progress(_) => {}
+            ChatEvent::Opened(_) | ChatEvent::Progress(_) => {}
         }
     }
     Ok(exit)

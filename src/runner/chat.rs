@@ -1,11 +1,13 @@
 //! A chat: a conversation of a person with an agent, without a case and without scores.
 
 use super::attempt::Tell;
-use super::conversation::{TurnRequest, UnderWay, run_turn};
+use super::conversation::{TurnRequest, UnderWay, run_turn_with};
 use crate::agents::{AgentError, Agents, Opening, Session, TurnBudget};
-use crate::domain::{AgentSpec, Content, Invocation, Progress, RunOptions, ToolsSpec};
-use crate::workspace::Workspace;
+use crate::domain::{AgentSpec, Content, Invocation, Progress, RunOptions, StubMode, ToolsSpec};
+use crate::stubs::AttemptTools;
+use crate::workspace::{Workspace, read_stubs};
 use serde_json::Value;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -13,8 +15,8 @@ use tokio::sync::mpsc;
 /// An event of a chat.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ChatEvent {
-    /// The agent is connected.
-    Opened,
+    /// The agent is connected; its tools are answered like this.
+    Opened(StubMode),
     /// The progress of the current turn.
     Progress(Progress),
     /// A turn is complete: the turn, and the session's state after it.
@@ -28,11 +30,36 @@ const CONNECTS_WITHIN: Duration = Duration::from_secs(30);
 /// The number of messages that may wait while the agent is busy.
 const WAITING: usize = 8;
 
-/// How the calls of an agent become known in a chat: as in a run. Its own tools run.
+/// How the calls of an agent become known in a chat without a set: as in a run. Its own tools run.
 pub fn tools_of_chat(workspace: &Workspace, agent_name: &str) -> ToolsSpec {
     let configured = workspace.config.agent_tools.get(agent_name);
     let traces = configured.map(|tools| tools.traces.clone()).unwrap_or_default();
     ToolsSpec { traces, ..ToolsSpec::default() }
+}
+
+/// How the tools of an agent are answered in a chat about a set: as in a run, from the stubs beside the set. The error says
+/// why they cannot be.
+pub fn tools_of_chat_about(
+    workspace: &Workspace,
+    (agent_name, spec): (&str, &AgentSpec),
+    set: &Path,
+) -> Result<(ToolsSpec, AttemptTools), String> {
+    let configured = workspace.config.agent_tools.get(agent_name).cloned().unwrap_or_default();
+    let has_caller = spec.leaves_calls_to_caller();
+    let stubs = match configured.stubs {
+        StubMode::Off if has_caller => StubMode::Fail,
+        stubs => stubs,
+    };
+    let tools = ToolsSpec { stubs, ..configured };
+    if let Some(why) = spec.cannot_intercept(&tools) {
+        return Err(format!("{agent_name}: {why}"));
+    }
+    let file = match stubs {
+        StubMode::Off => Arc::default(),
+        _ => read_stubs(set)?.file,
+    };
+    let of_chat = AttemptTools::new((&tools, has_caller), file, "", &[]);
+    Ok((tools, of_chat))
 }
 
 /// Starts a chat. Messages that are sent on the returned channel are sent to the agent; dropping the sender ends the
@@ -61,12 +88,13 @@ async fn converse(
     events: &mpsc::Sender<ChatEvent>,
 ) -> Result<(), AgentError> {
     let agent = agents.connect(spec, tools, CONNECTS_WITHIN).await?;
+    let answers = opening.tools.clone();
     let mut session = agent.open(opening).await?;
-    let _ = events.send(ChatEvent::Opened).await;
+    let _ = events.send(ChatEvent::Opened(tools.stubs)).await;
     let mut done = Vec::new();
     while let Some(text) = words.recv().await {
-        let event =
-            one_turn(session.as_mut(), Content::text("user", text), &mut done, events, &mut words).await;
+        let user = Content::text("user", text);
+        let event = one_turn((session.as_mut(), &answers), user, &mut done, events, &mut words).await;
         let Some(event) = event else { break };
         if events.send(event).await.is_err() {
             break;
@@ -78,7 +106,7 @@ async fn converse(
 
 /// Runs a turn; `None` when the chat was ended in the meantime.
 async fn one_turn(
-    session: &mut dyn Session,
+    (session, tools): (&mut dyn Session, &AttemptTools),
     user: Content,
     done: &mut Vec<Invocation>,
     events: &mpsc::Sender<ChatEvent>,
@@ -90,7 +118,7 @@ async fn one_turn(
     let budget = TurnBudget::new((RunOptions::default().turn_memory_mb as usize) << 20, &Arc::default());
     let taken = {
         let asked = TurnRequest { number: before + 1, budget, streams: true };
-        let taking = run_turn(session, asked, done, &mut under_way, &mut telling);
+        let taking = run_turn_with(tools, session, asked, done, &mut under_way, &mut telling);
         tokio::select! {
             taken = taking => taken,
             () = left(words) => return None,

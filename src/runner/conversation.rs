@@ -93,16 +93,7 @@ pub(super) async fn run_turns(
         tell.tell(Progress::Turn { turn, of: speaker.turns().max(turn), user: said }).await;
         *under_way = UnderWay::of(user);
         let asked = TurnRequest { number: turn, budget: turn_budget(), streams: false };
-        tools.begin_turn(turn);
-        let taken = run_turn(session, asked, done, under_way, tell).await;
-        if let (Ok(_), Some(turn)) = (&taken, done.last()) {
-            tools.compare_with(&turn.calls());
-        }
-        // An agent may hide an answer that is missing, or report it in its own words.
-        if let Some(why) = tools.failure() {
-            return Err(AgentError::new(ErrorKind::Agent, why));
-        }
-        thought += taken?;
+        thought += run_turn_with(tools, session, asked, done, under_way, tell).await?;
     }
 }
 
@@ -115,8 +106,29 @@ pub(super) struct TurnRequest {
     pub(super) streams: bool,
 }
 
-/// Runs one turn. Returns the time that does not count as the agent's.
-pub(super) async fn run_turn(
+/// Runs one turn with these tools. It fails if a call of a tool has no answer. Returns the time that does not count as the
+/// agent's.
+pub(super) async fn run_turn_with(
+    tools: &AttemptTools,
+    session: &mut dyn Session,
+    asked: TurnRequest,
+    done: &mut Vec<Invocation>,
+    under_way: &mut UnderWay,
+    tell: &mut impl Tell,
+) -> Result<Duration, AgentError> {
+    tools.begin_turn(asked.number);
+    let taken = run_turn(session, asked, done, under_way, tell).await;
+    if let (Ok(_), Some(turn)) = (&taken, done.last()) {
+        tools.compare_with(&turn.calls());
+    }
+    // An agent may hide an answer that is missing, or report it in its own words.
+    match tools.failure() {
+        Some(why) => Err(AgentError::new(ErrorKind::Agent, why)),
+        None => taken,
+    }
+}
+
+async fn run_turn(
     session: &mut dyn Session,
     TurnRequest { number, budget, streams }: TurnRequest,
     done: &mut Vec<Invocation>,

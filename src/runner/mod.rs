@@ -40,7 +40,7 @@ pub use agents::{ListedAgent, list_agents};
 pub use baseline::{PinError, compared_with, label_run, pin_run, unpin_run};
 pub use capture::{RecordedConversation, begins_late, recorded_conversations};
 pub use changed::{AttemptTook, CaseVersion, ChangedCase, RunEstimate, SeenCases, changed_cases};
-pub use chat::{ChatEvent, chat, tools_of_chat};
+pub use chat::{ChatEvent, chat, tools_of_chat, tools_of_chat_about};
 pub use export::export;
 pub use past::{case_trends, history_of, past_results, remove_old};
 pub use plan::{PlanError, Prepared, Request, Selection, Stamp, prepare};

@@ -412,7 +412,7 @@ fn part_of_a_conversation_is_saved_and_unsaved_turns_are_not_lost() {
     let mut desk = Workshop::new();
     desk.press("C");
     let chat = |desk: &mut Workshop, event| update(&mut desk.model, Msg::Chat(1, ChatMsg::Event(event)));
-    chat(&mut desk, ChatEvent::Opened);
+    chat(&mut desk, ChatEvent::Opened(Default::default()));
     for (litres, state) in [(1, json!({"wet": 1})), (2, json!({"wet": 2}))] {
         assert_eq!(desk.press("h i enter"), [Effect::Chat(ChatEffect::Send("hi".into()))]);
         let done = turn("water_bed", litres.into(), "done");
@@ -549,7 +549,7 @@ fn drafts_and_chats_stay_with_their_set_when_sets_are_added() {
     desk.press("C");
     let number = desk.model.chats;
     let turn = Box::new(turn("water_bed", 3.into(), "done"));
-    update(&mut desk.model, Msg::Chat(number, ChatMsg::Event(ChatEvent::Opened)));
+    update(&mut desk.model, Msg::Chat(number, ChatMsg::Event(ChatEvent::Opened(Default::default()))));
     update(&mut desk.model, Msg::Chat(number, ChatMsg::Event(ChatEvent::Turn(turn, None))));
     appear(&mut desk, "1.evalset.json");
     desk.press("ctrl-s t a l k enter");

@@ -338,7 +338,7 @@ fn authoring() {
         keys(&mut model, "esc e j j j j j enter ctrl-u x");
         insta::assert_snapshot!(name("editor"), text(&frame(&model, "default")));
         keys(&mut model, "esc esc q C");
-        update(&mut model, Msg::Chat(1, ChatMsg::Event(ChatEvent::Opened)));
+        update(&mut model, Msg::Chat(1, ChatMsg::Event(ChatEvent::Opened(Default::default()))));
         keys(&mut model, "h i enter");
         let calls = Progress::Calls("read_soil(bed=\"beans\")".into());
         update(&mut model, Msg::Chat(1, ChatMsg::Event(ChatEvent::Progress(calls))));

@@ -384,7 +384,7 @@ root_agent = LlmAgent(name="speaker", model=Speaker(model="fake"))
     let mut heard = Vec::new();
     loop {
         match events.recv().await.expect("the conversation goes on") {
-            ChatEvent::Opened => {}
+            ChatEvent::Opened(_) => {}
             ChatEvent::Progress(step) => heard.push(step),
             ChatEvent::Turn(turn, _) => {
                 assert_eq!(turn.response_text(), "Good morning!");

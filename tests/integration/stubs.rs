@@ -3,6 +3,7 @@
 //! that a call that reaches one is noticed.
 #![cfg(unix)]
 
+use crate::common::scripted::{JSON, ScriptedServer, answer};
 use crate::common::terminal::Terminal;
 use crate::common::{adk_or_skip, both, copy_folder, evaltrail, oracle, output, text, wait_for};
 use crate::real_agents::environment;
@@ -468,4 +469,48 @@ fn a_missing_answer_is_added_from_an_earlier_run() {
     assert_eq!(terminal.wait_for_end(), 0);
     let (report, _) = desk.run(&["--stubs"]);
     assert_eq!(cases(&report)["weather"]["status"], "passed");
+}
+
+/// The model asks for the weather, and repeats what the tool answered.
+#[test]
+fn a_chat_answers_calls_from_stubs_and_says_so() {
+    let model = ScriptedServer::start(|request, stream| {
+        let last = request.body["messages"].as_array().unwrap().last().unwrap().clone();
+        let message = match last["role"] == "tool" {
+            true => json!({"content": format!("The tool said {}", last["content"].as_str().unwrap())}),
+            false => {
+                let args = json!({"city": last["content"]}).to_string();
+                json!({"tool_calls": [{"id": "1", "type": "function", "function": {"name": "get_weather", "arguments": args}}]})
+            }
+        };
+        answer(
+            stream,
+            "200 OK",
+            JSON,
+            &json!({"choices": [{"message": message, "finish_reason": "stop"}]}).to_string(),
+        )
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let case = json!({"eval_id": "one", "conversation": [{"user_content": {"role": "user", "parts": [{"text": "Oslo"}]}}]});
+    write("desk.evalset.json", &json!({"eval_set_id": "desk", "eval_cases": [case]}).to_string());
+    write("desk.tools.jsonl", STUBS);
+    let url = format!("http://127.0.0.1:{}/v1", model.port);
+    write(
+        "evaltrail.toml",
+        &format!("[agents.desk]\nkind = \"openai\"\nurl = \"{url}\"\nmodel = \"m\"\nstream = false\n"),
+    );
+    let program = env!("CARGO_BIN_EXE_evaltrail");
+    let mut terminal = Terminal::start(program, &[folder.path().to_str().unwrap()], folder.path(), (120, 40));
+    terminal.wait_for("not run");
+    terminal.keys("C");
+    terminal.wait_for("send the cases to");
+    terminal.keys("y");
+    terminal.wait_for("answered from stubs; a call without one ends the chat");
+    terminal.keys("Oslo\r");
+    terminal.wait_for("The tool said");
+    assert!(terminal.screen().contains("\"temp_c\":4"), "{}", terminal.screen());
+    terminal.wait_for("enter send");
+    terminal.keys("Atlantis\r");
+    terminal.wait_for("no answer is recorded for get_weather");
 }

@@ -3,10 +3,14 @@
 use crate::common::scripted::{JSON, SSE, ScriptedServer, answer};
 use crate::common::{both, evaltrail, output, text};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 /// Runs one case against a template, and returns the report.
 fn run_template(config: &str, server: &ScriptedServer, turns: &[&str]) -> Value {
-    let folder = tempfile::tempdir().unwrap();
+    run_template_in(&tempfile::tempdir().unwrap(), config, server, turns)
+}
+
+fn run_template_in(folder: &TempDir, config: &str, server: &ScriptedServer, turns: &[&str]) -> Value {
     let turn = |text: &&str| {
         json!({"user_content": {"role": "user", "parts": [{"text": text}]},
             "final_response": {"role": "model", "parts": [{"text": "It rains."}]},
@@ -133,6 +137,66 @@ fn the_preset_for_vercels_ai_sdk_reads_calls_results_and_errors() {
     let history = server.received()[1].body["messages"].clone();
     assert_eq!(history[0]["parts"], json!([{"type": "text", "text": "hi"}]));
     assert_eq!((&history[1]["role"], history.as_array().unwrap().len()), (&json!("assistant"), 3));
+    let report = run_template(config, &server, &["break"]);
+    assert_eq!(report["cases"][0]["error"], "the model broke", "{report}");
+}
+
+/// The chunks are those of `@mastra/core` 1.71 with a model that plays this conversation.
+#[test]
+fn the_preset_for_mastra_reads_calls_results_and_errors() {
+    let server = ScriptedServer::start(|request, stream| {
+        let said =
+            request.body["messages"].as_array().and_then(|list| list.last()).cloned().unwrap_or_default();
+        let chunk = |kind: &str, payload: Value| json!({"type": kind, "runId": "r", "from": "AGENT", "payload": payload});
+        let call =
+            |id: &str, city: &str| json!({"toolCallId": id, "toolName": "get", "args": {"city": city}});
+        let items = match said["content"] == "break" {
+            true => vec![
+                chunk("start", json!({"id": "w"})),
+                chunk(
+                    "error",
+                    json!({"type": "error", "error": {"message": "the model broke", "name": "Error"}}),
+                ),
+                chunk("finish", json!({"stepResult": {"reason": "error"}})),
+            ],
+            false => vec![
+                chunk("start", json!({"id": "w"})),
+                chunk("step-start", json!({"request": {}, "warnings": []})),
+                chunk("tool-call-input-streaming-start", json!({"toolCallId": "c1", "toolName": "get"})),
+                chunk(
+                    "tool-call-delta",
+                    json!({"argsTextDelta": "{}", "toolCallId": "c1", "toolName": "get"}),
+                ),
+                chunk("tool-call", call("c1", "Oslo")),
+                chunk("tool-call", call("c2", "Nowhere")),
+                chunk(
+                    "tool-result",
+                    json!({"args": {"city": "Oslo"}, "toolCallId": "c1", "toolName": "get", "result": {"temp": 4}}),
+                ),
+                chunk(
+                    "tool-error",
+                    json!({"args": {"city": "Nowhere"}, "toolCallId": "c2", "toolName": "get", "error": {"id": "TOOL_EXECUTION_FAILED"}}),
+                ),
+                chunk("text-start", json!({"id": "1"})),
+                chunk("text-delta", json!({"id": "1", "text": "It "})),
+                chunk("text-delta", json!({"id": "1", "text": "rains."})),
+                chunk("finish", json!({"stepResult": {"reason": "stop"}})),
+            ],
+        };
+        let lines: String = items.iter().map(|item| format!("data: {item}\n\n")).collect();
+        answer(stream, "200 OK", SSE, &format!("{lines}data: [DONE]\n\n"))
+    });
+    let config = "preset = \"mastra\"\nurl = \"http://127.0.0.1:{port}/api/agents/w/stream\"";
+    let folder = tempfile::tempdir().unwrap();
+    let report = run_template_in(&folder, config, &server, &["hi"]);
+    let actual = &report["cases"][0]["invocations"][0]["actual"];
+    assert_eq!(actual["response"], "It rains.", "{report}");
+    let calls = ["Oslo", "Nowhere"].map(|city| json!({"name": "get", "args": {"city": city}}));
+    assert_eq!(actual["tool_calls"], json!(calls), "{report}");
+    let run = std::fs::read_dir(folder.path().join(".evaltrail/runs")).unwrap().next().unwrap().unwrap();
+    let journal = std::fs::read_to_string(run.path().join("journal.jsonl")).unwrap();
+    assert!(journal.contains(r#""response":{"temp":4}"#), "{journal}");
+    assert!(journal.contains(r#""response":{"id":"TOOL_EXECUTION_FAILED"}"#), "{journal}");
     let report = run_template(config, &server, &["break"]);
     assert_eq!(report["cases"][0]["error"], "the model broke", "{report}");
 }

@@ -1,7 +1,26 @@
 //! Templates of `http` agents for endpoints of well-known libraries.
 
 /// The templates by name, as keys of `[agents.NAME]`.
-const PRESETS: &[(&str, &str)] = &[("vercel-ai", VERCEL_AI)];
+const PRESETS: &[(&str, &str)] = &[("mastra", MASTRA), ("vercel-ai", VERCEL_AI)];
+
+/// The stream of an agent of Mastra, versions 0.24 to 1.71: `POST /api/agents/ID/stream` of its server, or the chunks of
+/// `fullStream` as server-sent events.
+const MASTRA: &str = r#"
+body = { messages = "{messages}" }
+stream = { event = "text-delta", text = "$.payload.text" }
+error = "$.payload.error[?$.type=='error' && @ == $.payload.error.message]"
+
+[calls]
+path = "$"
+name = "$.payload[?$.type=='tool-call' && @ == $.payload.toolName]"
+args = "$.payload.args"
+id = "$.payload.toolCallId"
+
+[results]
+path = "$"
+id = "$.payload.toolCallId"
+response = "$.payload[?($.type=='tool-result' && @ == $.payload.result) || ($.type=='tool-error' && @ == $.payload.error)]"
+"#;
 
 /// The stream of messages of Vercel's AI SDK, versions 5 and 6 (`toUIMessageStreamResponse`).
 const VERCEL_AI: &str = r#"

@@ -3,9 +3,10 @@
 use crate::agents::Opening;
 use crate::domain::{AgentSpec, SessionInput, ToolsSpec};
 use crate::explorer::ChatMsg;
-use crate::runner::{TrustQuestion, agent_questions, tools_of_chat};
+use crate::runner::{TrustQuestion, agent_questions, tools_of_chat_about};
 use crate::store::{Places, Trust};
 use crate::workspace::{SetPath, Workspace, agent_for};
+use std::sync::Arc;
 
 /// ADK's default user id, if a case specifies none.
 const USER: &str = "user";
@@ -34,13 +35,16 @@ pub(crate) fn prepare(
         return Err(ChatMsg::AskTrust(questions));
     }
     let user = Some(session.user_id.clone()).filter(|user| !user.is_empty());
+    let (tools, answers) =
+        tools_of_chat_about(workspace, (&name, &spec), &set.path).map_err(ChatMsg::Refused)?;
     let opening = Opening {
         app: session.app_name.clone(),
         attempt: 1,
         user_id: user.unwrap_or_else(|| USER.into()),
         session_id: format!("evaltrail-{}", uuid::Uuid::new_v4()),
         state: session.state.clone(),
+        tools: Arc::new(answers),
         ..Opening::default()
     };
-    Ok(((spec, tools_of_chat(workspace, &name)), opening))
+    Ok(((spec, tools), opening))
 }

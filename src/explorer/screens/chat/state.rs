@@ -1,6 +1,6 @@
 //! Talking to an agent: what is said and done, and the session it is said in.
 
-use crate::domain::{Invocation, SessionInput, Transcript};
+use crate::domain::{Invocation, SessionInput, StubMode, Transcript};
 use crate::explorer::case_ref::CaseRef;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -28,6 +28,8 @@ pub struct ChatScreen {
     pub doing: Transcript,
     /// How far the agent is.
     pub status: ChatStatus,
+    /// How the calls of tools are answered, once the agent is connected.
+    pub stubs: Option<StubMode>,
     /// So many lines are scrolled back from the end.
     pub back: usize,
     /// Goes up with every new session, so that late events are recognised.
@@ -64,6 +66,7 @@ impl ChatScreen {
             asked: None,
             doing: Transcript::default(),
             status: ChatStatus::Opening,
+            stubs: None,
             back: 0,
             number,
             kept: BTreeSet::new(),

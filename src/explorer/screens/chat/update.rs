@@ -140,7 +140,9 @@ pub(crate) fn event(model: &mut Model, number: u64, msg: ChatMsg) -> Vec<Effect>
             trust::open(model, questions, Allowed::Chat { set, session, number });
         }
         ChatMsg::Refused(why) => chat.status = ChatStatus::Broken(why),
-        ChatMsg::Event(ChatEvent::Opened) => chat.status = ChatStatus::Ready,
+        ChatMsg::Event(ChatEvent::Opened(stubs)) => {
+            (chat.status, chat.stubs) = (ChatStatus::Ready, Some(stubs));
+        }
         ChatMsg::Event(ChatEvent::Progress(progress)) => chat.doing.push(progress),
         ChatMsg::Event(ChatEvent::Turn(turn, state)) => {
             chat.turns.push(*turn);

@@ -1,7 +1,7 @@
 //! A conversation with an agent.
 
 use crate::diff::{Line, Span, Tone, wrap_line};
-use crate::domain::{Invocation, clean, value_text};
+use crate::domain::{Invocation, StubMode, clean, value_text};
 use crate::explorer::model::Screen;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::steps::{said, step_lines};
@@ -32,7 +32,8 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
     if chat.is_unkept() {
         panel_note(areas.main, areas.main.y, "not saved as a case", theme.style(Role::Note), buffer);
     }
-    let lines = lines(chat, usize::from(inner.width.saturating_sub(2)));
+    let has_stubs = model.sets[chat.set].stubs.is_some();
+    let lines = lines(chat, has_stubs, usize::from(inner.width.saturating_sub(2)));
     let shown = usize::from(inner.height);
     let last = lines.len().saturating_sub(shown);
     let first = last.saturating_sub(chat.back.min(last));
@@ -68,7 +69,19 @@ fn span(text: &str, tone: Tone) -> Span {
     Span { text: clean(text).into_owned(), tone, changed: false }
 }
 
-fn lines(chat: &ChatScreen, width: usize) -> Vec<Line> {
+/// How calls of tools are answered, if that may not be what the user expects. `has_stubs` tells whether the set has stubs.
+fn tools_line(stubs: StubMode, has_stubs: bool) -> Option<&'static str> {
+    match stubs {
+        StubMode::Off if !has_stubs => None,
+        StubMode::Off => Some("the agent's own: the configuration of the agent has no `stubs`"),
+        StubMode::Fail => Some("answered from stubs; a call without one ends the chat"),
+        StubMode::Error => Some("answered from stubs; a call without one gets an error"),
+        StubMode::Live => Some("answered from stubs, others by the agent's own tools"),
+        StubMode::Nearest => Some("answered from the nearest stubs"),
+    }
+}
+
+fn lines(chat: &ChatScreen, has_stubs: bool, width: usize) -> Vec<Line> {
     let mut log = Log { lines: Vec::new(), width };
     let state = Value::Object(chat.session.state.clone());
     let (app, user) = (&chat.session.app_name, &chat.session.user_id);
@@ -77,6 +90,9 @@ fn lines(chat: &ChatScreen, width: usize) -> Vec<Line> {
         span(&format!("{app} {user} "), Tone::Plain),
         span(&value_text(&state), Tone::Value),
     ]);
+    if let Some(words) = chat.stubs.and_then(|stubs| tools_line(stubs, has_stubs)) {
+        log.put(&[span("tools  ", Tone::Faint), span(words, Tone::Plain)]);
+    }
     chat.turns.iter().enumerate().for_each(|(at, turn)| log.turn(at, turn));
     if let Some(asked) = &chat.asked {
         log.said(&format!("{}  you", chat.turns.len() + 1), asked);
