@@ -13,8 +13,9 @@
 //! | [`stubs`] | recorded answers of tools | none |
 //! | [`config`] | `evaltrail.toml`, agents by name or address | none |
 //! | [`net`] | HTTP with limits, server-sent events, retries | network |
+//! | [`buckets`] | objects in Google Cloud Storage, S3, Azure and folders | network |
 //! | [`process`] | child processes, and clocks that exclude the time in which evaltrail was suspended | processes |
-//! | [`store`] | journal, history, trust; the only writer of users' files | files |
+//! | [`store`] | journal, history, trust; the only writer of users' files | files, and objects that are edited |
 //! | [`history`] | past runs, and the latest result of each case | files, reading only |
 //! | [`workspace`] | discovery of eval sets, agents and configuration in a folder | files, reading only |
 //! | [`agents`] | agents: one kind of connection per file | network, processes |
@@ -32,6 +33,7 @@ pub mod formats;
 pub mod stubs;
 pub mod config;
 pub mod net;
+pub mod buckets;
 pub mod process;
 pub mod store;
 pub mod history;

@@ -184,7 +184,7 @@ pub(super) enum ConvertTo {
 pub(super) struct RunsArgs {
     #[command(subcommand)]
     pub(super) action: Option<RunsAction>,
-    /// Folder or file
+    /// Folder, or the address of --push, whose shards are listed
     #[arg(default_value = ".")]
     pub(super) folder: PathBuf,
     /// List only the newest N

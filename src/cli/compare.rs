@@ -1,13 +1,14 @@
 //! `evaltrail compare`: what became of the cases from one run to another.
 
 use super::Exit;
+use super::addresses::fill_output;
 use super::args::{ColorWhen, CompareArgs, FailOn, ReportTo};
 use super::find_run::find_run;
 use super::output::{paint, say, say_json};
 use crate::analysis::{RunConditions, RunToCompare, compare_runs};
 use crate::domain::RunState;
 use crate::report::{ComparedRuns, ReportFormat};
-use crate::store::{BASELINE_FILE, fill_whole, read_baseline};
+use crate::store::{BASELINE_FILE, read_baseline};
 use crate::workspace::Workspace;
 use anyhow::{Context, bail};
 
@@ -47,7 +48,7 @@ fn write_report(compared: &ComparedRuns, ReportTo { format, file }: &ReportTo) -
         ReportFormat::Json => serde_json::to_string_pretty(&compared.json())? + "\n",
         _ => compared.markdown(),
     };
-    fill_whole(file, |out| out.write_all(text.as_bytes()))
+    fill_output(file, |out| out.write_all(text.as_bytes()))
         .with_context(|| format!("--report {}", file.display()))
 }
 

@@ -1,11 +1,11 @@
 //! `evaltrail convert`: converts legacy tests and other formats to eval sets, or to Vertex JSON Lines.
 
 use super::Exit;
+use super::addresses::fill_output;
 use super::args::{ConvertArgs, ConvertTo};
 use super::output::{plural, tell};
 use crate::domain::clean_line;
 use crate::formats::{Converted, Fresh, SetFile, Target, adk, convert as convert_cases};
-use crate::store::write_whole;
 use crate::workspace::{Workspace, open_set, read_text};
 use anyhow::{Context, bail};
 use std::path::Path;
@@ -43,7 +43,7 @@ pub(super) fn convert(args: ConvertArgs) -> anyhow::Result<Exit> {
         converted.problems.iter().for_each(|problem| tell(&clean_line(&problem.to_string())));
         bail!("{}: there is no case that can be converted", args.input.display());
     }
-    write_whole(&args.output, converted.text.as_bytes())
+    fill_output(&args.output, |out| out.write_all(converted.text.as_bytes()))
         .with_context(|| args.output.display().to_string())?;
     Ok(said(&args.output, &converted))
 }

@@ -1,6 +1,7 @@
 //! `evaltrail [PATH]` and `evaltrail demo`: the explorer.
 
 use super::Exit;
+use super::addresses::title_of_copy;
 use super::output::tell;
 use crate::explorer::{Explorer, Leaving, OpenedRunFile, explore};
 use crate::workspace::named_path;
@@ -44,7 +45,7 @@ pub(super) fn open(path: Option<PathBuf>, theme: Option<String>) -> anyhow::Resu
         return Ok(exit);
     }
     let opened = named_path(&path).with_context(|| path.display().to_string())?;
-    let title = home_relative(&opened);
+    let title = title_of_copy(&opened).unwrap_or_else(|| home_relative(&opened));
     match explore(Explorer { opened, title, theme: theme.clone(), run: None })? {
         Leaving::Quit => Ok(Exit::Success),
         Leaving::OpenSample => demo(None, theme),

@@ -4,6 +4,7 @@ use super::args::CaseArgs;
 use super::exit_code::counted_failures;
 use super::output::{paint, tell};
 use super::progress::{Reporter, Verbosity};
+use super::push::Uploader;
 use crate::domain::{CancelReason, RunEvent, RunState, clean_line};
 use crate::history::ResumedRun;
 use crate::runner::{self, Prepared, Run, RunHandle};
@@ -11,13 +12,13 @@ use crate::workspace::Workspace;
 use std::time::{Duration, Instant};
 
 /// Carries a run out to its end, and returns its state and whether it was interrupted. No attempts are started after
-/// `fail_fast` attempts did not pass.
+/// `fail_fast` attempts did not pass, or after another machine took over the shard that is uploaded.
 pub(super) async fn carry_to_the_end(
     args: &CaseArgs,
     prepared: Prepared,
     resumed: Option<ResumedRun>,
     workspace: &Workspace,
-    fail_fast: Option<usize>,
+    (fail_fast, mut uploader): (Option<usize>, Option<&mut Uploader>),
 ) -> anyhow::Result<(RunState, bool)> {
     let Run { mut state, mut events, handle } = runner::start(prepared, resumed, &workspace.root);
     let verbosity = match (args.quiet, args.verbose) {
@@ -48,6 +49,12 @@ pub(super) async fn carry_to_the_end(
                 tell("stopping, as the system asks (SIGTERM); --resume runs what is left");
                 handle.cancel(CancelReason::Stop);
             }
+            Some(()) = lost(&mut uploader) => {
+                interrupts += 1;
+                reporter.erase();
+                tell("another machine has taken over this shard: stopping");
+                handle.cancel(CancelReason::Stop);
+            }
             event = events.recv() => {
                 let Some(event) = event else { break };
                 if let RunEvent::Finished(attempt) = &event {
@@ -71,6 +78,14 @@ pub(super) async fn carry_to_the_end(
     }
     reporter.erase();
     Ok((state, interrupts > 0))
+}
+
+/// Receives a message if another machine takes over the shard; never returns without an upload.
+async fn lost(uploader: &mut Option<&mut Uploader>) -> Option<()> {
+    match uploader {
+        Some(uploader) => uploader.lost.recv().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// A stream of signals to end: those of Ctrl-C, or of the system.

@@ -1,7 +1,9 @@
 //! `evaltrail merge`: merges the runs of shards to one run.
 
 use super::Exit;
+use super::addresses::can_write_output;
 use super::args::MergeArgs;
+use super::board::runs_below;
 use super::exit_code::{Tolerated, exit_of};
 use super::output::{json_output, paint, say, tell};
 use super::run::{without_reader, write_reports};
@@ -9,17 +11,17 @@ use crate::domain::clean_line;
 use crate::history::{MergedRun, merge_shards};
 use crate::report::{run_summary, write_json_report};
 use crate::runner::{Stamp, history_of};
-use crate::store::{RunKey, can_write};
+use crate::store::RunKey;
 use crate::workspace::Workspace;
 use anyhow::Context;
 use std::collections::HashSet;
 
 pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
     for to in &args.report {
-        can_write(&to.file).with_context(|| format!("--report {}", to.file.display()))?;
+        can_write_output(&to.file).with_context(|| format!("--report {}", to.file.display()))?;
     }
     let folder = std::path::absolute(&args.into)?;
-    let paths = args.paths.iter().map(std::path::absolute).collect::<std::io::Result<Vec<_>>>()?;
+    let paths = args.paths.iter().map(|path| runs_below(path)).collect::<anyhow::Result<Vec<_>>>()?;
     let workspace = Workspace::open(&folder)?;
     let history = history_of(&workspace);
     let complete = history.ours().filter(|head| head.is_finished());

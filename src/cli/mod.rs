@@ -1,9 +1,11 @@
 //! The command line, with one module per subcommand.
 
 mod accept;
+mod addresses;
 mod agents;
 mod arg_values;
 mod args;
+mod board;
 mod capture;
 mod check;
 mod compare;
@@ -23,6 +25,7 @@ mod new;
 mod output;
 mod paths;
 mod progress;
+mod push;
 mod run;
 mod run_args;
 mod run_labels;
@@ -93,6 +96,7 @@ pub fn main() -> anyhow::Result<Exit> {
     let command = Cli::command().version(&*version::version().leak());
     let cli =
         Cli::from_arg_matches(&command.get_matches_from(arguments)).unwrap_or_else(|error| error.exit());
+    let cli = addresses::with_copies(cli)?;
     match cli.command {
         None => explore::open(cli.path, cli.theme),
         Some(Command::Run(args)) if args.watch => watch::run_and_watch(&args),

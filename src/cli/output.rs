@@ -4,6 +4,7 @@
 use super::args::ColorWhen;
 use crate::domain::{clean_json, clean_output, without_log_commands};
 use crate::report::Paint;
+use crate::store::with_addresses;
 use std::borrow::Cow;
 use std::io::{self, BufRead, IsTerminal, Write};
 
@@ -15,6 +16,16 @@ pub(super) fn say(text: &str) -> bool {
 /// Prints text on standard error.
 pub(super) fn tell(text: &str) {
     write_line(io::stderr().lock(), &for_people(text, io::stderr().is_terminal()));
+}
+
+/// Displays the progress of something in one line of the terminal. The line is removed with the last progress.
+pub(super) fn tell_progress(text: &str, is_last: bool) {
+    let mut out = io::stderr().lock();
+    if out.is_terminal() {
+        let text = if is_last { String::new() } else { for_people(text, true) };
+        // Without a terminal that can show it, there is no progress.
+        let _ = write!(out, "\r{text}\x1b[K").and_then(|()| out.flush());
+    }
 }
 
 /// Prints a command for the log of a CI system, whose texts are cleaned and escaped.
@@ -79,12 +90,11 @@ pub(super) fn say_patch(patch: &str) -> bool {
     }
 }
 
-fn for_people(text: &str, is_terminal: bool) -> Cow<'_, str> {
-    match (clean_output(text), is_terminal) {
-        (cleaned, true) => cleaned,
-        // It may be the log of a CI system.
-        (cleaned, false) => Cow::Owned(without_log_commands(&cleaned).into_owned()),
-    }
+fn for_people(text: &str, is_terminal: bool) -> String {
+    let shown = with_addresses(text);
+    let cleaned = clean_output(&shown).into_owned();
+    // Otherwise it may be the log of a CI system.
+    if is_terminal { cleaned } else { without_log_commands(&cleaned).into_owned() }
 }
 
 fn write_line(mut out: impl Write, text: &str) -> bool {

@@ -1,20 +1,22 @@
 //! `evaltrail run` and `evaltrail score`.
 
+use super::addresses::{can_write_output, fill_output};
 use super::args::{CaseArgs, ReportTo, RunArgs, ScoreArgs};
 use super::exit_code::{Tolerated, baseline, exit_of};
 use super::live_run::carry_to_the_end;
 use super::output::{json_output, paint, say, tell};
 use super::paths::{open_targets, parse_target};
+use super::push::{ShardClaim, claim_shard};
 use super::select::{only_changed, only_failed};
 use super::write::make_asking;
 use super::{Exit, github, trust};
 use crate::config::{ShardChoice, job_of_environment, shard_of_environment};
-use crate::domain::{JudgeSpec, Query, RunOptions, RunState, clean_line};
+use crate::domain::{JudgeSpec, Query, RunOptions, RunState, Shard, ShardBy, clean_line};
 use crate::formats::recording::recording_line;
 use crate::history::{Resume, ResumedRun, unfinished};
 use crate::report::{run_summary, write_json_report};
 use crate::runner::{self, Prepared, Request, Selection};
-use crate::store::{can_write, fill_whole};
+use crate::store::run_path;
 use crate::workspace::Workspace;
 use anyhow::Context;
 use std::path::{Path, PathBuf};
@@ -66,6 +68,7 @@ pub(super) fn score(args: ScoreArgs) -> anyhow::Result<Exit> {
 fn of_shard(cases: &CaseArgs, options: RunOptions) -> anyhow::Result<RunOptions> {
     let variable = |name: &str| std::env::var(name).ok();
     let shard = match cases.shard {
+        None if cases.push.is_some() => Shard { number: 1, of: 1, by: ShardBy::Slice },
         None => return Ok(options),
         Some(ShardChoice::Given(shard)) => shard,
         Some(ShardChoice::Auto(by)) => {
@@ -74,7 +77,9 @@ fn of_shard(cases: &CaseArgs, options: RunOptions) -> anyhow::Result<RunOptions>
             shard
         }
     };
-    Ok(RunOptions { shard: Some(shard), job: job_of_environment(variable), ..options })
+    // A place of runs is that of one run, which a new job may continue.
+    let job = if cases.push.is_some() { None } else { job_of_environment(variable) };
+    Ok(RunOptions { shard: Some(shard), job, ..options })
 }
 
 /// The options that only `run` has.
@@ -145,10 +150,24 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
         Ok(resumed) => resumed.flatten(),
         Err(exit) => return Ok(exit),
     };
+    let claimed = match &cases.push {
+        None => None,
+        Some(to) => match claim_shard(cases, to, &mut prepared, &workspace.root)? {
+            ShardClaim::Run(claimed) => Some(claimed),
+            ShardClaim::Nothing(exit) => return Ok(exit),
+        },
+    };
+    let run = run_path(&workspace.root, &prepared.plan.run_id);
+    let mut uploader = claimed.map(|claimed| claimed.upload(&run)).transpose()?;
     let bad_input = !prepared.problems.is_empty();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let (state, interrupted) =
-        runtime.block_on(carry_to_the_end(cases, prepared, resumed, workspace, how.fail_fast))?;
+    let (state, interrupted) = runtime.block_on(carry_to_the_end(
+        cases,
+        prepared,
+        resumed,
+        workspace,
+        (how.fail_fast, uploader.as_mut()),
+    ))?;
     runtime.shutdown_timeout(Duration::from_secs(2));
     let all_written = finish(cases, how.record.as_deref(), &state)?;
     if how.record_tools {
@@ -169,7 +188,11 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
         failures: cases.max_failures,
         broke: broke.map(|(broke, _)| broke).filter(|_| cases.fail_on.is_some()),
     };
-    match exit_of(&state, &tolerated, interrupted, bad_input) {
+    let exit = exit_of(&state, &tolerated, interrupted, bad_input);
+    if let Some(uploader) = uploader {
+        uploader.finish(state.outstanding().is_empty().then_some(exit))?;
+    }
+    match exit {
         Exit::Success | Exit::Failures if !all_written => Ok(Exit::UsageError),
         exit => Ok(exit),
     }
@@ -240,7 +263,7 @@ fn resumed(workspace: &Workspace, prepared: &Prepared) -> Result<Option<ResumedR
 fn check_report_files(args: &CaseArgs, record: Option<&Path>) -> anyhow::Result<()> {
     let reports = args.report.iter().map(|to| ("--report", to.file.as_path()));
     for (flag, file) in reports.chain(record.map(|file| ("--record", file))) {
-        can_write(file).with_context(|| format!("{flag} {}", file.display()))?;
+        can_write_output(file).with_context(|| format!("{flag} {}", file.display()))?;
     }
     Ok(())
 }
@@ -256,7 +279,7 @@ fn finish(args: &CaseArgs, record: Option<&Path>, state: &RunState) -> anyhow::R
                 .into_iter()
                 .try_for_each(|attempt| writeln!(out, "{}", recording_line(&*attempt.read_to_write()?)))
         };
-        let written = fill_whole(file, write);
+        let written = fill_output(file, write);
         failed.extend(written.with_context(|| format!("--record {}", file.display())).err());
     }
     if args.json {
@@ -291,7 +314,7 @@ pub(super) fn without_reader(error: std::io::Error) -> std::io::Result<()> {
 /// Writes the requested reports, and returns the errors.
 pub(super) fn write_reports(reports: &[ReportTo], state: &RunState) -> Vec<anyhow::Error> {
     let write = |ReportTo { format, file }: &ReportTo| {
-        let written = fill_whole(file, |out| format.write(state, out));
+        let written = fill_output(file, |out| format.write(state, out));
         written.with_context(|| format!("--report {}", file.display()))
     };
     reports.iter().filter_map(|to| write(to).err()).collect()

@@ -43,6 +43,12 @@ pub(super) struct CaseArgs {
     /// Only this part of the cases: K/N, or auto, which takes it from the scheduler's environment
     #[arg(long, value_name = "K/N[:slice|hash|time]", value_parser = crate::config::parse_shard, conflicts_with = "fail_on")]
     pub(super) shard: Option<ShardChoice>,
+    /// Upload the run while it goes on to gs://, s3://, az:// or a shared folder, as a shard (1/1 without --shard)
+    #[arg(long, value_name = "URL|FOLDER", conflicts_with_all = ["fail_on"])]
+    pub(super) push: Option<PathBuf>,
+    /// With --push: time without a sign of life after which another machine continues a shard
+    #[arg(long, value_name = "TIME", value_parser = crate::config::parse_duration, default_value = "2m", requires = "push")]
+    pub(super) lease: Duration,
     /// Write a report: json, junit, markdown, html, csv, vertex, vertex-summary or evaluation-result (repeatable)
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_report)]
     pub(super) report: Vec<ReportTo>,
@@ -104,10 +110,10 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "K")]
     pub(super) turn: Option<u32>,
     /// Resume the newest unfinished run of this selection
-    #[arg(long)]
+    #[arg(long, conflicts_with = "push")]
     pub(super) resume: bool,
     /// Run cases again when they, the criteria or the agent's files change; long or paid runs are asked about
-    #[arg(long, conflicts_with_all = ["json", "resume", "record", "github", "filter", "shard"])]
+    #[arg(long, conflicts_with_all = ["json", "resume", "record", "github", "filter", "shard", "push"])]
     pub(super) watch: bool,
     /// Answer tools from stubs, and calls without one with: fail (default), error, live or nearest; off runs the tools
     #[arg(long, value_name = "UNMATCHED", num_args = 0..=1, default_missing_value = "fail", require_equals = true,
@@ -130,7 +136,7 @@ pub(super) struct RunArgs {
 
 #[derive(Args, Debug)]
 pub(super) struct MergeArgs {
-    /// Folders with runs of shards, at any depth: .evaltrail/runs, or the artefacts of a CI job
+    /// Where the runs of shards are: the address of --push, or folders that contain them, as .evaltrail/runs
     #[arg(required = true)]
     pub(super) paths: Vec<PathBuf>,
     /// Folder in whose .evaltrail the merged run is stored: that of the eval sets

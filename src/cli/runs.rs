@@ -1,6 +1,7 @@
-//! `evaltrail runs`: lists the runs of a folder.
+//! `evaltrail runs`: lists the runs of a folder, or the shards of a run in an object store.
 
 use super::args::{ColorWhen, RunsArgs};
+use super::board::{board, pushed_at};
 use super::find_run::name_of;
 use super::output::{paint, plural, say, say_json, tell};
 use super::{Exit, run_labels};
@@ -15,6 +16,9 @@ use std::path::Path;
 pub(super) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
     if let Some(action) = args.action {
         return run_labels::change(action);
+    }
+    if let Some(address) = pushed_at(&args.folder)? {
+        return board(&address, &args);
     }
     let workspace = Workspace::open(&args.folder)?;
     let history = history_of(&workspace);

@@ -44,18 +44,23 @@ pub enum MergeError {
 }
 
 /// The run of a shard.
-struct ShardRun {
-    run: LoadedRun,
-    shard: Shard,
+pub(super) struct ShardRun {
+    pub(super) run: LoadedRun,
+    pub(super) shard: Shard,
     /// When it started, in seconds since 1970.
     started: f64,
     /// SHA-256 of the text of the plan of all shards.
-    whole: String,
+    pub(super) whole: String,
 }
 
 impl ShardRun {
     fn id(&self) -> &str {
         &self.run.state.plan.run_id
+    }
+
+    /// The number of attempts of all shards.
+    pub(super) fn planned_attempts(&self) -> Result<usize, MergeError> {
+        Ok(whole_plan(self, Path::new(""))?.plan.attempts())
     }
 }
 
@@ -91,7 +96,10 @@ pub fn merge_shards(
 }
 
 /// The runs of shards, the earliest first. Also returns what could not be read.
-fn shards_below(paths: &[PathBuf], key: Option<&RunKey>) -> Result<(Vec<ShardRun>, Vec<String>), MergeError> {
+pub(super) fn shards_below(
+    paths: &[PathBuf],
+    key: Option<&RunKey>,
+) -> Result<(Vec<ShardRun>, Vec<String>), MergeError> {
     let mut folders = Vec::new();
     for path in paths {
         let found =

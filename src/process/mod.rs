@@ -2,8 +2,10 @@
 //! process that it started. Time limits exclude the time in which evaltrail itself was suspended.
 
 pub(crate) mod clock;
+mod host;
 mod keeper;
 mod program;
 
+pub use host::host_name;
 pub use keeper::run_as_keeper;
 pub(crate) use program::{Program, Tail};

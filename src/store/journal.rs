@@ -517,6 +517,11 @@ pub fn run_folders(workspace: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
+/// The folder of a run of a workspace.
+pub fn run_path(workspace: &Path, run_id: &str) -> PathBuf {
+    workspace.join(".evaltrail").join(RUNS).join(run_id)
+}
+
 /// Removes the folder of a run. Returns `false` if another process is writing the run.
 pub fn remove_run(path: &Path) -> Result<bool, JournalError> {
     let folder = OwnFolder::of_run(path).map_err(at(path))?;

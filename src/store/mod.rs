@@ -12,6 +12,8 @@
 
 mod answers;
 mod baseline;
+mod bucket_copy;
+mod claims;
 mod decisions;
 mod edits;
 mod journal;
@@ -20,6 +22,7 @@ mod journal_records;
 mod own_folder;
 mod places;
 mod plan_file;
+mod pushed;
 mod read;
 mod remembered;
 mod run_export;
@@ -34,14 +37,17 @@ mod whole_plan;
 
 pub use answers::{Answers, CachedResponse};
 pub use baseline::{BASELINE_FILE, Baseline, baseline_path, baseline_run_id, read_baseline, write_baseline};
+pub use bucket_copy::{CopyError, OnFetched, address_of_copy, copy_bucket, with_addresses};
+pub use claims::{Claim, ClaimEnd, ClaimState, Claimant, Claimed, claim, claim_state, shard_claim_name};
 pub use decisions::{read_decisions, save_decisions};
 pub use edits::{Done, EditFailed, EditLog, FileAction, FileJob, Scope, UndoError};
 pub use journal::{
     JournalError, JournalLines, LoadedRun, RunFolder, load_plan, load_run, load_run_with, remove_run,
-    run_folders,
+    run_folders, run_path,
 };
 pub use places::Places;
 pub use plan_file::{RUN_FORMAT, StoredPlan};
+pub use pushed::{PushError, RunPush, copy_pushed_runs, has_pushed_runs};
 pub use read::{read_file, read_head, read_text_file};
 pub use remembered::Remembered;
 pub use run_export::{export_run, unpack_run};
@@ -52,4 +58,6 @@ pub use summaries::SummaryWriter;
 pub use temporary::sweep;
 pub use trust::{Fingerprint, Trust, fingerprint};
 pub use verdicts::{read_verdicts, save_verdicts};
-pub use whole_plan::{MOST_ATTEMPTS, WholePlan, parse_whole_plan, shard_folders, whole_plan_of};
+pub use whole_plan::{
+    MOST_ATTEMPTS, WholePlan, parse_whole_plan, shard_folders, whole_plan_of, whole_plan_text,
+};

@@ -3,10 +3,12 @@
 //! ```text
 //! write_whole   evaltrail's own files and reports: the last writer wins
 //! replace       files that the user edits: only if the file still has the content that was read
-//!     lock ─▶ compare ─▶ temporary file ─▶ sync ─▶ exchange ─▶ compare again ─▶ sync the folder
+//!     lock ─▶ compare ─▶ the object, if the file is a copy of one ─▶ temporary file ─▶ sync ─▶ exchange ─▶ compare again ─▶ sync the folder
 //! ```
 
+use super::bucket_copy::{CopyEdit, CopyError};
 use super::temporary::{sweep, sync_folder, write_beside};
+use crate::buckets::BucketError;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -98,6 +100,9 @@ pub enum SaveError {
     /// A file with this name exists.
     #[error("a file with this name already exists")]
     Exists,
+    /// The file is a copy of an object, which could not be written. Contains the message.
+    #[error("{0}; nothing was written")]
+    Bucket(String),
     /// An error of the disk, the folder or the system.
     #[error("{0}; the file is unchanged")]
     Io(#[from] io::Error),
@@ -139,6 +144,16 @@ pub fn replace(job: Replace) -> Result<Option<String>, SaveError> {
     if found != job.read {
         return Err(SaveError::Changed { theirs: found });
     }
+    if let Some(mut copy) = CopyEdit::of(&target).map_err(of_copy)? {
+        copy.replace(job.new).map_err(|error| match error {
+            // The copy has the content of the object now.
+            CopyError::Bucket(BucketError::Changed(_)) => match fs::read(&target) {
+                Ok(theirs) => SaveError::Changed { theirs },
+                Err(error) => SaveError::Io(error),
+            },
+            error => of_copy(error),
+        })?;
+    }
     let temporary = write_beside(folder, Some((&file, &meta)), |out| out.write_all(job.new))?;
     let path = temporary.into_temp_path();
     swap_in(path, &target, job.read)?;
@@ -150,6 +165,12 @@ pub fn create(path: &Path, bytes: &[u8]) -> Result<Option<String>, SaveError> {
     let folder = folder_of(path);
     fs::create_dir_all(folder)?;
     sweep(folder);
+    if path.exists() {
+        return Err(SaveError::Exists);
+    }
+    if let Some(mut copy) = CopyEdit::of(path).map_err(of_copy)? {
+        copy.create(bytes).map_err(of_copy)?;
+    }
     let temporary = write_beside(folder, None, |out| out.write_all(bytes))?;
     temporary.persist_noclobber(path).map_err(|error| match error.error.kind() {
         io::ErrorKind::AlreadyExists => SaveError::Exists,
@@ -168,8 +189,19 @@ pub fn remove(path: &Path, within: Option<&Path>, read: &[u8]) -> Result<(), Sav
     if found != read {
         return Err(SaveError::Changed { theirs: found });
     }
+    if let Some(mut copy) = CopyEdit::of(&target).map_err(of_copy)? {
+        copy.remove().map_err(of_copy)?;
+    }
     fs::remove_file(path)?;
     Ok(())
+}
+
+fn of_copy(error: CopyError) -> SaveError {
+    match error {
+        CopyError::Bucket(BucketError::Missing(_)) => SaveError::Gone,
+        CopyError::Bucket(BucketError::Exists(_)) => SaveError::Exists,
+        error => SaveError::Bucket(error.to_string()),
+    }
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -25,7 +25,7 @@ pub struct WholePlan {
 }
 
 /// The text of the plan of all shards.
-pub(super) fn whole_plan_text(whole: &WholePlan, workspace: &Path) -> serde_json::Result<String> {
+pub fn whole_plan_text(whole: &WholePlan, workspace: &Path) -> serde_json::Result<String> {
     let plan = plan_text(&whole.plan, workspace, None, 0)?;
     let (split, problems) = (serde_json::to_string(&whole.split)?, serde_json::to_string(&whole.problems)?);
     Ok(format!("{{\"split\": {split}, \"problems\": {problems}, \"plan\":\n{plan}\n}}\n"))

@@ -271,6 +271,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     (
         "read_to_string(",
         &[
+            "buckets/client.rs",
             "process/keeper.rs",
             "cli/edit.rs",
             "explorer/terminal/editor.rs",
@@ -281,7 +282,10 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ),
     ("Client::builder", &["net/http.rs"]),
     ("fs::write(", &[]),
-    ("OpenOptions::new()", &["store/edits.rs", "store/own_folder.rs", "store/save.rs", "cli/explore.rs"]),
+    (
+        "OpenOptions::new()",
+        &["store/bucket_copy.rs", "store/edits.rs", "store/own_folder.rs", "store/save.rs", "cli/explore.rs"],
+    ),
     ("enable_raw_mode", &["explorer/terminal/guard.rs"]),
     ("set_symbol(", &[]),
     ("unbounded_channel", &["runner/conversation.rs", "runner/start.rs"]),

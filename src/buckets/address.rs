@@ -1,0 +1,156 @@
+//! The addresses of objects and folders in object stores.
+
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+
+/// The kind of an object store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scheme {
+    /// Google Cloud Storage.
+    Gcs,
+    /// Amazon S3, or a service with its interface.
+    S3,
+    /// Azure Blob Storage.
+    Azure,
+    /// A folder of this machine, or one that several machines share.
+    Folder,
+}
+
+const SCHEMES: [(&str, Scheme); 4] =
+    [("gs", Scheme::Gcs), ("s3", Scheme::S3), ("az", Scheme::Azure), ("file", Scheme::Folder)];
+
+impl Scheme {
+    /// Its name in addresses.
+    pub fn name(self) -> &'static str {
+        let named = SCHEMES.iter().find(|(_, scheme)| *scheme == self);
+        named.map_or("", |(name, _)| name)
+    }
+}
+
+/// The address of an object, or of all objects below a prefix: `gs://bucket/folder/file`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct BucketAddress {
+    /// The kind of the store.
+    pub scheme: Scheme,
+    /// The bucket, or the container of Azure; empty for a folder.
+    pub bucket: String,
+    /// The key, without slashes at its ends; empty for the whole bucket.
+    pub key: String,
+}
+
+/// Whether a text is meant as an address of an object store.
+pub fn is_bucket_address(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(scheme, _)| SCHEMES.iter().any(|(name, _)| *name == scheme))
+}
+
+impl BucketAddress {
+    /// Parses an address. The error is a message.
+    pub fn parse(text: &str) -> Result<BucketAddress, String> {
+        let told = |why: &str| format!("{text}: {why}");
+        let known = text.split_once("://").and_then(|(name, rest)| {
+            SCHEMES.iter().find(|(known, _)| *known == name).map(|(_, scheme)| (*scheme, rest))
+        });
+        let (scheme, rest) =
+            known.ok_or_else(|| told("not an address of an object store (gs://, s3://, az://, file://)"))?;
+        let (bucket, key) = match scheme {
+            Scheme::Folder => ("", rest),
+            _ => rest.split_once('/').unwrap_or((rest, "")),
+        };
+        if scheme == Scheme::Folder && !rest.starts_with('/') {
+            return Err(told("the path of a folder starts with a slash, as in file:///folder"));
+        }
+        let is_bucket = |one: char| one.is_ascii_alphanumeric() || "-_.".contains(one);
+        if scheme != Scheme::Folder
+            && (bucket.is_empty() || !bucket.chars().all(is_bucket) || bucket.starts_with('.'))
+        {
+            return Err(told("the name of the bucket is missing or invalid"));
+        }
+        let key = key.trim_matches('/');
+        if !key.is_empty() && !is_plain_key(key) {
+            return Err(told("`..`, empty parts and control characters are not allowed"));
+        }
+        Ok(BucketAddress { scheme, bucket: bucket.to_string(), key: key.to_string() })
+    }
+
+    /// The address of a folder of this machine.
+    pub fn of_folder(path: &Path) -> BucketAddress {
+        let key = path.to_string_lossy().replace('\\', "/").trim_matches('/').to_string();
+        BucketAddress { scheme: Scheme::Folder, bucket: String::new(), key }
+    }
+
+    /// The address of an object below this one.
+    pub fn join(&self, name: &str) -> BucketAddress {
+        let key = if self.key.is_empty() { name.to_string() } else { format!("{}/{name}", self.key) };
+        BucketAddress { key, ..self.clone() }
+    }
+
+    /// The last part of the key.
+    pub fn name(&self) -> &str {
+        self.key.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// The address of the folder that contains it.
+    pub fn parent(&self) -> BucketAddress {
+        let key = self.key.rsplit_once('/').map_or("", |(parent, _)| parent);
+        BucketAddress { key: key.to_string(), ..self.clone() }
+    }
+
+    /// The path, if it is a folder of this machine.
+    pub fn local_path(&self) -> Option<PathBuf> {
+        let windows = cfg!(windows).then(|| PathBuf::from(&self.key));
+        (self.scheme == Scheme::Folder)
+            .then(|| windows.unwrap_or_else(|| PathBuf::from(format!("/{}", self.key))))
+    }
+}
+
+/// Whether a key names the same place as a path and as a key: without `..`, empty parts and control characters.
+pub(super) fn is_plain_key(key: &str) -> bool {
+    let is_plain = |part: &str| {
+        !part.is_empty() && !part.chars().any(|one| one.is_control() || one == '\\') && {
+            let mut parts = Path::new(part).components();
+            matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
+        }
+    };
+    key.split('/').all(is_plain)
+}
+
+impl fmt::Display for BucketAddress {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let slash = if self.key.is_empty() { "" } else { "/" };
+        write!(out, "{}://{}{slash}{}", self.scheme.name(), self.bucket, self.key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_and_written() {
+        for text in ["gs://b/evals/x.evalset.json", "s3://my-bucket", "az://c/a b", "file:///tmp/x"] {
+            assert!(is_bucket_address(text), "{text}");
+            assert_eq!(BucketAddress::parse(text).unwrap().to_string(), text);
+        }
+        let address = BucketAddress::parse("gs://b/evals/").unwrap();
+        assert_eq!((address.bucket.as_str(), address.key.as_str()), ("b", "evals"));
+        assert_eq!(address.join("x.json").to_string(), "gs://b/evals/x.json");
+        assert_eq!(address.join("x.json").parent(), address);
+        assert!(!is_bucket_address("http://x/y") && !is_bucket_address("C:\\x") && !is_bucket_address("x"));
+    }
+
+    #[test]
+    fn addresses_that_would_lead_elsewhere_are_refused() {
+        for text in [
+            "gs://",
+            "gs:///x",
+            "gs://b/../c",
+            "gs://b/a//b",
+            "gs://b/a\nb",
+            "gs://../x",
+            "file://x",
+            "gs://b/a\\..\\b",
+        ] {
+            assert!(BucketAddress::parse(text).is_err(), "{text}");
+        }
+    }
+}

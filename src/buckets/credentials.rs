@@ -1,0 +1,129 @@
+//! Whether the environment has credentials for an object store. It is checked before a client is made: without
+//! credentials, the client would ask the metadata address of a cloud, which takes many seconds elsewhere.
+
+use super::address::Scheme;
+use std::path::Path;
+
+/// What is known about this machine.
+pub(super) struct Environment<'a> {
+    /// The value of a variable, if it is set and not empty.
+    pub(super) variable: &'a dyn Fn(&str) -> Option<String>,
+    /// Whether a file exists.
+    pub(super) has_file: &'a dyn Fn(&Path) -> bool,
+    /// What the firmware says about the machine: its maker, product and tag.
+    pub(super) machine: &'a str,
+}
+
+/// Checks that there are credentials. The error says which ones would do.
+pub(super) fn check(scheme: Scheme, environment: &Environment) -> Result<(), String> {
+    let is_set = |name: &str| (environment.variable)(name).is_some();
+    let any = |names: &[&str]| names.iter().any(|name| is_set(name));
+    match scheme {
+        Scheme::Folder => Ok(()),
+        Scheme::Gcs => {
+            let login = (environment.variable)("HOME")
+                .map(|home| Path::new(&home).join(".config/gcloud/application_default_credentials.json"));
+            let is_known = any(&[
+                "GOOGLE_SERVICE_ACCOUNT",
+                "GOOGLE_SERVICE_ACCOUNT_PATH",
+                "GOOGLE_SERVICE_ACCOUNT_KEY",
+                "GOOGLE_APPLICATION_CREDENTIALS",
+                "GOOGLE_SKIP_SIGNATURE",
+                "SERVICE_ACCOUNT",
+                "CLOUD_RUN_JOB",
+                "K_SERVICE",
+                "GCE_METADATA_HOST",
+            ]) || login.is_some_and(|login| (environment.has_file)(&login))
+                || environment.machine.contains("Google");
+            known_or(is_known, || {
+                "no credentials for Google Cloud Storage: run `gcloud auth application-default login`, or set \
+                 GOOGLE_APPLICATION_CREDENTIALS to the file of a service account"
+                    .into()
+            })
+        }
+        Scheme::S3 => {
+            let is_known = any(&[
+                "AWS_ACCESS_KEY_ID",
+                "AWS_WEB_IDENTITY_TOKEN_FILE",
+                "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+                "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+                "AWS_SKIP_SIGNATURE",
+            ]) || environment.machine.contains("Amazon EC2");
+            known_or(is_known, || {
+                let profile = (environment.variable)("AWS_PROFILE").map(|name| format!(" --profile {name}"));
+                format!(
+                    "no credentials for S3: set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION, for example by \
+                     eval \"$(aws configure export-credentials --format env{})\"",
+                    profile.unwrap_or_default()
+                )
+            })
+        }
+        Scheme::Azure => {
+            let is_emulator = is_set("AZURE_STORAGE_USE_EMULATOR");
+            let has_account = any(&["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_ACCOUNT_NAME"]) || is_emulator;
+            if !has_account {
+                return Err("no account for Azure Blob Storage: set AZURE_STORAGE_ACCOUNT_NAME".into());
+            }
+            /// The tag of the chassis of Azure's machines.
+            const TAG: &str = "7783-7084-3265-9085-8269-3286-77";
+            let is_known = is_emulator
+                || any(&[
+                    "AZURE_STORAGE_ACCOUNT_KEY",
+                    "AZURE_STORAGE_ACCESS_KEY",
+                    "AZURE_STORAGE_SAS_KEY",
+                    "AZURE_STORAGE_SAS_TOKEN",
+                    "AZURE_STORAGE_TOKEN",
+                    "AZURE_CLIENT_SECRET",
+                    "AZURE_STORAGE_CLIENT_SECRET",
+                    "AZURE_FEDERATED_TOKEN_FILE",
+                    "AZURE_USE_AZURE_CLI",
+                    "AZURE_SKIP_SIGNATURE",
+                    "IDENTITY_ENDPOINT",
+                ])
+                || environment.machine.contains(TAG);
+            known_or(is_known, || {
+                "no credentials for Azure Blob Storage: run `az login` and set AZURE_USE_AZURE_CLI=true, or set \
+                 AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN"
+                    .into()
+            })
+        }
+    }
+}
+
+fn known_or(is_known: bool, message: impl FnOnce() -> String) -> Result<(), String> {
+    if is_known { Ok(()) } else { Err(message()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(scheme: Scheme, set: &[(&str, &str)], machine: &str, files: &[&str]) -> Result<(), String> {
+        let variable =
+            |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string());
+        let has_file = |path: &Path| files.iter().any(|file| Path::new(file) == path);
+        check(scheme, &Environment { variable: &variable, has_file: &has_file, machine })
+    }
+
+    #[test]
+    fn missing_credentials_are_named() {
+        let said = |scheme, set| checked(scheme, set, "", &[]).unwrap_err();
+        assert!(said(Scheme::Gcs, &[("HOME", "/h")]).contains("gcloud auth application-default login"));
+        assert!(said(Scheme::S3, &[("AWS_PROFILE", "work")]).contains("--profile work"));
+        assert!(said(Scheme::Azure, &[]).contains("AZURE_STORAGE_ACCOUNT_NAME"));
+        assert!(said(Scheme::Azure, &[("AZURE_STORAGE_ACCOUNT_NAME", "a")]).contains("az login"));
+    }
+
+    #[test]
+    fn credentials_are_found_where_they_usually_are() {
+        let login = "/h/.config/gcloud/application_default_credentials.json";
+        assert_eq!(checked(Scheme::Gcs, &[("HOME", "/h")], "", &[login]), Ok(()));
+        assert_eq!(checked(Scheme::Gcs, &[], "Google Compute Engine", &[]), Ok(()));
+        assert_eq!(checked(Scheme::Gcs, &[("CLOUD_RUN_JOB", "j")], "", &[]), Ok(()));
+        assert_eq!(checked(Scheme::S3, &[("AWS_ACCESS_KEY_ID", "k")], "", &[]), Ok(()));
+        assert_eq!(checked(Scheme::S3, &[], "Amazon EC2", &[]), Ok(()));
+        let azure = [("AZURE_STORAGE_ACCOUNT_NAME", "a"), ("AZURE_STORAGE_ACCOUNT_KEY", "k")];
+        assert_eq!(checked(Scheme::Azure, &azure, "", &[]), Ok(()));
+        assert_eq!(checked(Scheme::Folder, &[], "", &[]), Ok(()));
+    }
+}

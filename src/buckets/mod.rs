@@ -1,0 +1,9 @@
+//! Object stores: Google Cloud Storage (`gs://`), Amazon S3 and compatible ones (`s3://`), Azure Blob Storage (`az://`),
+//! and folders as stores (`file://`). Nothing is contacted before credentials were found in the environment.
+
+mod address;
+mod client;
+mod credentials;
+
+pub use address::{BucketAddress, Scheme, is_bucket_address};
+pub use client::{Bucket, BucketError, StoredObject};

@@ -1,0 +1,160 @@
+//! Addresses of object stores in the place of paths. What a command reads is copied first, and the command works with the
+//! copy; what it writes is uploaded.
+
+use super::args::{Cli, Command};
+use super::output::tell_progress;
+use crate::buckets::{Bucket, BucketAddress, is_bucket_address};
+use crate::store::{self, Places, address_of_copy, copy_bucket};
+use crate::workspace::edited_with;
+use anyhow::{Context, bail};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Replaces the addresses in the arguments by the paths of copies.
+pub(super) fn with_copies(mut cli: Cli) -> anyhow::Result<Cli> {
+    match &mut cli.command {
+        None => cli.path.iter_mut().try_for_each(copy_at)?,
+        Some(Command::Run(args)) => {
+            args.cases.paths.iter_mut().try_for_each(copy_target)?;
+            args.cases.config.iter_mut().try_for_each(copy_at)?;
+        }
+        Some(Command::Score(args)) => {
+            args.cases.paths.iter_mut().try_for_each(copy_target)?;
+            args.cases.config.iter_mut().try_for_each(copy_at)?;
+        }
+        Some(Command::List(args)) => copy_at(&mut args.path)?,
+        Some(Command::Check(args)) => args.paths.iter_mut().try_for_each(copy_at)?,
+        Some(Command::Convert(args)) => {
+            copy_at(&mut args.input)?;
+            args.initial_session.iter_mut().try_for_each(copy_at)?;
+        }
+        Some(Command::Agents(args)) => copy_at(&mut args.path)?,
+        Some(Command::Judge(args)) => copy_at(&mut args.path)?,
+        Some(Command::Compare(args)) => copy_at(&mut args.folder)?,
+        Some(Command::Export(args)) => copy_at(&mut args.folder)?,
+        Some(Command::Open(args)) => copy_at(&mut args.file)?,
+        Some(Command::Accept(args)) => copy_at(&mut args.folder)?,
+        Some(Command::Edit(args)) => copy_target(&mut args.target)?,
+        Some(Command::New(args)) => copy_target(&mut args.target)?,
+        Some(Command::Capture(args)) => copy_target(&mut args.into)?,
+        // Runs of other machines are copied by the commands themselves.
+        Some(Command::Merge(_) | Command::Runs(_)) => {}
+        Some(Command::Metrics(_) | Command::Completions { .. } | Command::Man | Command::Demo(_)) => {}
+    }
+    Ok(cli)
+}
+
+/// The address that a path stands for, if it is one. The error is a message.
+pub(super) fn address_in(path: &Path) -> anyhow::Result<Option<BucketAddress>> {
+    let text = path.to_str().filter(|text| is_bucket_address(text));
+    text.map(|text| BucketAddress::parse(text).map_err(anyhow::Error::msg)).transpose()
+}
+
+/// Replaces an address by the path of its copy. Other paths stay.
+fn copy_at(path: &mut PathBuf) -> anyhow::Result<()> {
+    if let Some(address) = address_in(path)? {
+        *path = copy_of(&address)?;
+        if !path.exists() {
+            bail!("{address}: there is nothing at this address");
+        }
+    }
+    Ok(())
+}
+
+/// Replaces the address in `ADDRESS[:id,id]` by the path of its copy.
+fn copy_target(target: &mut String) -> anyhow::Result<()> {
+    if !is_bucket_address(target) {
+        return Ok(());
+    }
+    let start = target.find("://").map_or(0, |at| at + 3);
+    let (address, ids) = match target[start..].find(':') {
+        Some(at) => target.split_at(start + at),
+        None => (target.as_str(), ""),
+    };
+    let copy = copy_of(&BucketAddress::parse(address).map_err(anyhow::Error::msg)?)?;
+    *target = format!("{}{ids}", copy.to_str().context("the path of the cache is not valid UTF-8")?);
+    Ok(())
+}
+
+fn copy_of(address: &BucketAddress) -> anyhow::Result<PathBuf> {
+    if let Some(path) = address.local_path() {
+        return Ok(path);
+    }
+    let places = places()?;
+    let names = edited_with(Path::new(address.name()));
+    let names = names.iter().skip(1).filter_map(|path| path.to_str()).map(str::to_string);
+    let beside: Vec<String> = names.chain(["evaltrail.toml".to_string()]).collect();
+    Ok(copy_bucket(address, &beside, &places, &mut progress(address))?)
+}
+
+pub(super) fn places() -> anyhow::Result<Places> {
+    Places::find().context("there is no folder for copies: set EVALTRAIL_HOME")
+}
+
+/// Displays how many objects were copied.
+pub(super) fn progress(address: &BucketAddress) -> impl FnMut(usize, usize) + use<> {
+    const EVERY: Duration = Duration::from_millis(100);
+    let (address, mut shown) = (address.to_string(), Instant::now());
+    move |done, all| {
+        if done == all || shown.elapsed() > EVERY {
+            shown = Instant::now();
+            tell_progress(&format!("{address}: {done} of {all} objects copied"), done == all);
+        }
+    }
+}
+
+/// Checks whether [`fill_output`] can probably write a file or an object.
+pub(super) fn can_write_output(path: &Path) -> anyhow::Result<()> {
+    match address_in(path)? {
+        Some(address) if address.key.is_empty() => bail!("{address}: the name of the object is missing"),
+        Some(address) if address.local_path().is_none() => Ok(Bucket::open(&address).map(drop)?),
+        address => {
+            let local = address.and_then(|address| address.local_path());
+            Ok(store::can_write(local.as_deref().unwrap_or(path))?)
+        }
+    }
+}
+
+/// Writes a file, or an object, replacing an existing one.
+pub(super) fn fill_output(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    let address = address_in(path)?;
+    match address {
+        Some(address) if address.local_path().is_none() => {
+            let mut bytes = Vec::new();
+            fill(&mut bytes)?;
+            Ok(Bucket::open(&address)?.put("", bytes).map(drop)?)
+        }
+        address => {
+            let local = address.and_then(|address| address.local_path());
+            Ok(store::fill_whole(local.as_deref().unwrap_or(path), fill)?)
+        }
+    }
+}
+
+/// The title of a folder or file in the explorer, if it is a copy.
+pub(super) fn title_of_copy(path: &Path) -> Option<String> {
+    let mut places = Places::find()?;
+    places.cache = std::fs::canonicalize(&places.cache).unwrap_or(places.cache);
+    address_of_copy(path, &places).map(|address| address.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_this_machine_are_used_where_they_are() {
+        let mut target = "file:///tmp/x.evalset.json:a,b".to_string();
+        copy_target(&mut target).unwrap();
+        assert_eq!(target, "/tmp/x.evalset.json:a,b");
+        let mut path = PathBuf::from("file:///nowhere/x");
+        assert!(copy_at(&mut path).unwrap_err().to_string().contains("nothing at this address"));
+        let mut other = PathBuf::from("dir/x");
+        copy_at(&mut other).unwrap();
+        assert_eq!(other, Path::new("dir/x"));
+    }
+}

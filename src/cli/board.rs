@@ -1,0 +1,169 @@
+//! `evaltrail runs ADDRESS`: how far the shards of a run are that machines upload to one place.
+
+use super::Exit;
+use super::addresses::{address_in, places, progress};
+use super::args::{ColorWhen, RunsArgs};
+use super::output::{paint, plural, say, say_json, tell};
+use crate::buckets::{Bucket, BucketAddress};
+use crate::domain::{Shard, Status, Totals, clean_line};
+use crate::history::{PushedShards, ShardProgress, pushed_shards};
+use crate::report::Paint;
+use crate::store::{ClaimState, claim_state, copy_pushed_runs, has_pushed_runs, shard_claim_name};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// The address of runs that were uploaded, if a path stands for one: an address, or a folder with such runs.
+pub(super) fn pushed_at(path: &Path) -> anyhow::Result<Option<BucketAddress>> {
+    match address_in(path)? {
+        Some(address) => Ok(Some(address)),
+        None if has_pushed_runs(path) => Ok(Some(BucketAddress::of_folder(&std::path::absolute(path)?))),
+        None => Ok(None),
+    }
+}
+
+/// The path of a folder with the runs at a path, which is that of a copy if they were uploaded.
+pub(super) fn runs_below(path: &Path) -> anyhow::Result<PathBuf> {
+    match pushed_at(path)? {
+        Some(address) => Ok(copy_pushed_runs(&address, &places()?, &mut progress(&address))?),
+        None => Ok(std::path::absolute(path)?),
+    }
+}
+
+/// A shard on the board.
+struct Row {
+    number: u32,
+    claim: ClaimState,
+    progress: ShardProgress,
+}
+
+/// Prints how far the shards at an address are.
+pub(super) fn board(address: &BucketAddress, args: &RunsArgs) -> anyhow::Result<Exit> {
+    let folder = copy_pushed_runs(address, &places()?, &mut progress(address))?;
+    let mut shards = pushed_shards(&folder).map_err(|why| anyhow::anyhow!("{address}: {why}"))?;
+    let runs = Bucket::open(address)?;
+    let mut rows = Vec::new();
+    for number in 1..=shards.shard.of {
+        let name = shard_claim_name(Shard { number, ..shards.shard }, &shards.whole);
+        let progress = shards.progress.remove(&number).unwrap_or_default();
+        rows.push(Row { number, claim: claim_state(&runs, &name)?, progress });
+    }
+    if args.json {
+        say_json(&serde_json::to_string_pretty(&json_of(address, &shards, &rows))?);
+        return Ok(Exit::Success);
+    }
+    shards.problems.iter().for_each(|problem| tell(&clean_line(problem)));
+    let paint = paint(ColorWhen::Auto);
+    say(&headline(address, &shards, &rows));
+    say(&paint.faint(&format!(
+        "{:>5} {:>11} {:>7} {:>7} {:>7} {:>10}  {:<13} {}",
+        "shard", "done", "passed", "failed", "errored", "not judged", "run", "state"
+    )));
+    for row in &rows {
+        if !say(&line(row, paint)) {
+            break;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn totals(rows: &[Row]) -> Totals {
+    rows.iter().fold(Totals::default(), |sum, Row { progress: ShardProgress { totals, .. }, .. }| Totals {
+        passed: sum.passed + totals.passed,
+        failed: sum.failed + totals.failed,
+        errored: sum.errored + totals.errored,
+        not_evaluated: sum.not_evaluated + totals.not_evaluated,
+    })
+}
+
+fn headline(address: &BucketAddress, shards: &PushedShards, rows: &[Row]) -> String {
+    let sum = totals(rows);
+    let complete = rows.iter().filter(|row| row.is_complete()).count();
+    let of = shards.shard.of;
+    let next = match complete == of as usize {
+        true => format!("; evaltrail merge {address}"),
+        false => String::new(),
+    };
+    format!(
+        "{address}: {} of {} done, {} passed, {} failed, {} errored, {} not judged; {complete} of {} complete{next}",
+        sum.ended(),
+        plural(shards.attempts, "attempt"),
+        sum.passed,
+        sum.failed,
+        sum.errored,
+        sum.not_evaluated,
+        plural(of as usize, "shard"),
+    )
+}
+
+impl Row {
+    fn is_complete(&self) -> bool {
+        match self.claim {
+            ClaimState::Done(_) => true,
+            // A run that was copied there has no claim.
+            ClaimState::Open => self.progress.is_complete,
+            _ => false,
+        }
+    }
+
+    fn state(&self) -> String {
+        match &self.claim {
+            _ if self.is_complete() => "complete".into(),
+            ClaimState::Open if self.progress.run_id.is_empty() => "not started".into(),
+            ClaimState::Open | ClaimState::Released => "interrupted; the same command continues it".into(),
+            ClaimState::Held(who, age) => format!("running on {}, last sign of life {age} s ago", who.host),
+            ClaimState::Done(_) => "complete".into(),
+        }
+    }
+}
+
+fn line(row: &Row, paint: Paint) -> String {
+    let ShardProgress { run_id, attempts, totals, .. } = &row.progress;
+    let done = match run_id.is_empty() {
+        true => "·".to_string(),
+        false => format!("{}/{attempts}", totals.ended()),
+    };
+    let count = |status: Status, count: usize, width: usize| match count {
+        0 => format!("{:>width$}", "·"),
+        _ => paint.status(status, &format!("{count:>width$}")),
+    };
+    let run = if run_id.is_empty() { "·".into() } else { clean_line(run_id) };
+    format!(
+        "{:>5} {done:>11} {} {} {} {}  {run:<13} {}",
+        row.number,
+        count(Status::Passed, totals.passed, 7),
+        count(Status::Failed, totals.failed, 7),
+        count(Status::Errored, totals.errored, 7),
+        count(Status::NotEvaluated, totals.not_evaluated, 10),
+        clean_line(&row.state())
+    )
+}
+
+fn json_of(address: &BucketAddress, shards: &PushedShards, rows: &[Row]) -> Value {
+    let each = |row: &Row| {
+        let ShardProgress { run_id, attempts, totals, .. } = &row.progress;
+        let (host, age) = match &row.claim {
+            ClaimState::Held(who, age) => (Some(who.host.clone()), Some(*age)),
+            _ => (None, None),
+        };
+        json!({
+            "shard": row.number,
+            "run_id": (!run_id.is_empty()).then_some(run_id),
+            "complete": row.is_complete(),
+            "state": row.state(),
+            "host": host,
+            "last_sign_of_life_s": age,
+            "attempts": attempts,
+            "totals": totals,
+        })
+    };
+    json!({
+        "evaltrail": env!("CARGO_PKG_VERSION"),
+        "address": address.to_string(),
+        "shards": shards.shard.of,
+        "by": shards.shard.by,
+        "attempts": shards.attempts,
+        "totals": totals(rows),
+        "problems": shards.problems,
+        "parts": rows.iter().map(each).collect::<Vec<_>>(),
+    })
+}
