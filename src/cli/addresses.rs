@@ -4,7 +4,7 @@
 use super::args::{Cli, Command};
 use super::output::tell_progress;
 use crate::buckets::{Bucket, BucketAddress, is_bucket_address};
-use crate::store::{self, Places, address_of_copy, copy_bucket};
+use crate::store::{self, CopyError, Places, address_of_copy, copy_bucket};
 use crate::workspace::edited_with;
 use anyhow::{Context, bail};
 use std::io::{self, Write};
@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 /// Replaces the addresses in the arguments by the paths of copies.
 pub(super) fn with_copies(mut cli: Cli) -> anyhow::Result<Cli> {
     match &mut cli.command {
-        None => cli.path.iter_mut().try_for_each(copy_at)?,
+        // Runs of other machines are copied by the commands themselves.
+        None => {}
         Some(Command::Run(args)) => {
             args.cases.paths.iter_mut().try_for_each(copy_target)?;
             args.cases.config.iter_mut().try_for_each(copy_at)?;
@@ -36,9 +37,8 @@ pub(super) fn with_copies(mut cli: Cli) -> anyhow::Result<Cli> {
         Some(Command::Open(args)) => copy_at(&mut args.file)?,
         Some(Command::Accept(args)) => copy_at(&mut args.folder)?,
         Some(Command::Edit(args)) => copy_target(&mut args.target)?,
-        Some(Command::New(args)) => copy_target(&mut args.target)?,
-        Some(Command::Capture(args)) => copy_target(&mut args.into)?,
-        // Runs of other machines are copied by the commands themselves.
+        Some(Command::New(args)) => copy_target_or_folder(&mut args.target)?,
+        Some(Command::Capture(args)) => copy_target_or_folder(&mut args.into)?,
         Some(Command::Merge(_) | Command::Runs(_)) => {}
         Some(Command::Metrics(_) | Command::Completions { .. } | Command::Man | Command::Demo(_)) => {}
     }
@@ -52,7 +52,7 @@ pub(super) fn address_in(path: &Path) -> anyhow::Result<Option<BucketAddress>> {
 }
 
 /// Replaces an address by the path of its copy. Other paths stay.
-fn copy_at(path: &mut PathBuf) -> anyhow::Result<()> {
+pub(super) fn copy_at(path: &mut PathBuf) -> anyhow::Result<()> {
     if let Some(address) = address_in(path)? {
         *path = copy_of(&address)?;
         if !path.exists() {
@@ -64,6 +64,23 @@ fn copy_at(path: &mut PathBuf) -> anyhow::Result<()> {
 
 /// Replaces the address in `ADDRESS[:id,id]` by the path of its copy.
 fn copy_target(target: &mut String) -> anyhow::Result<()> {
+    replace_target(target, copy_of)
+}
+
+/// Like [`copy_target`], for an object that may not exist yet: then its folder is copied.
+fn copy_target_or_folder(target: &mut String) -> anyhow::Result<()> {
+    replace_target(target, |address| match copy_of(address) {
+        Err(error) if error.downcast_ref().is_some_and(|error| matches!(error, CopyError::Refused(_))) => {
+            Ok(copy_of(&address.parent())?.join(address.name()))
+        }
+        copied => copied,
+    })
+}
+
+fn replace_target(
+    target: &mut String,
+    copy: impl FnOnce(&BucketAddress) -> anyhow::Result<PathBuf>,
+) -> anyhow::Result<()> {
     if !is_bucket_address(target) {
         return Ok(());
     }
@@ -72,7 +89,7 @@ fn copy_target(target: &mut String) -> anyhow::Result<()> {
         Some(at) => target.split_at(start + at),
         None => (target.as_str(), ""),
     };
-    let copy = copy_of(&BucketAddress::parse(address).map_err(anyhow::Error::msg)?)?;
+    let copy = copy(&BucketAddress::parse(address).map_err(anyhow::Error::msg)?)?;
     *target = format!("{}{ids}", copy.to_str().context("the path of the cache is not valid UTF-8")?);
     Ok(())
 }
@@ -109,10 +126,8 @@ pub(super) fn can_write_output(path: &Path) -> anyhow::Result<()> {
     match address_in(path)? {
         Some(address) if address.key.is_empty() => bail!("{address}: the name of the object is missing"),
         Some(address) if address.local_path().is_none() => Ok(Bucket::open(&address).map(drop)?),
-        address => {
-            let local = address.and_then(|address| address.local_path());
-            Ok(store::can_write(local.as_deref().unwrap_or(path))?)
-        }
+        Some(address) => Ok(store::can_write(&local_output(&address)?)?),
+        None => Ok(store::can_write(path)?),
     }
 }
 
@@ -128,11 +143,16 @@ pub(super) fn fill_output(
             fill(&mut bytes)?;
             Ok(Bucket::open(&address)?.put("", bytes).map(drop)?)
         }
-        address => {
-            let local = address.and_then(|address| address.local_path());
-            Ok(store::fill_whole(local.as_deref().unwrap_or(path), fill)?)
-        }
+        Some(address) => Ok(store::fill_whole(&local_output(&address)?, fill)?),
+        None => Ok(store::fill_whole(path, fill)?),
     }
+}
+
+/// The path of an object in a folder of this machine. The folders above it are created, as objects need none.
+fn local_output(address: &BucketAddress) -> io::Result<PathBuf> {
+    let path = address.local_path().unwrap_or_default();
+    path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+    Ok(path)
 }
 
 /// The title of a folder or file in the explorer, if it is a copy.

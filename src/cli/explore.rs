@@ -1,11 +1,17 @@
 //! `evaltrail [PATH]` and `evaltrail demo`: the explorer.
 
 use super::Exit;
-use super::addresses::title_of_copy;
+use super::addresses::{address_in, copy_at, places, progress, title_of_copy};
 use super::output::tell;
+use crate::buckets::BucketAddress;
+use crate::domain::clean_line;
 use crate::explorer::{Explorer, Leaving, OpenedRunFile, explore};
+use crate::history::{MergedRun, merge_shards};
+use crate::runner::Stamp;
+use crate::store::{RunKey, copy_pushed_runs, has_pushed_runs, run_path};
 use crate::workspace::named_path;
 use anyhow::Context;
+use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -44,6 +50,16 @@ pub(super) fn open(path: Option<PathBuf>, theme: Option<String>) -> anyhow::Resu
     if let Some(exit) = no_terminal(&format!("evaltrail run {}", path.display())) {
         return Ok(exit);
     }
+    let address = address_in(&path)?;
+    let mut path = path;
+    copy_at(&mut path)?;
+    if has_pushed_runs(&path) {
+        let address = match address {
+            Some(address) => address,
+            None => BucketAddress::of_folder(&std::path::absolute(&path)?),
+        };
+        return open_pushed(&address, theme);
+    }
     let opened = named_path(&path).with_context(|| path.display().to_string())?;
     let title = title_of_copy(&opened).unwrap_or_else(|| home_relative(&opened));
     match explore(Explorer { opened, title, theme: theme.clone(), run: None })? {
@@ -70,6 +86,19 @@ pub(super) fn demo(to: Option<PathBuf>, theme: Option<String>) -> anyhow::Result
     if temporary.is_some() {
         tell("the sample workspace was temporary and is deleted; `evaltrail demo --to FOLDER` keeps it");
     }
+    Ok(Exit::Success)
+}
+
+/// Opens the run whose shards are at an address, as far as they are.
+fn open_pushed(address: &BucketAddress, theme: Option<String>) -> anyhow::Result<Exit> {
+    let folder = copy_pushed_runs(address, &places()?, &mut progress(address))?;
+    let temporary = tempfile::Builder::new().prefix("evaltrail-run-").tempdir()?;
+    let place = (temporary.path(), &*Stamp::now().run_id);
+    let MergedRun { state, remarks, .. } = merge_shards(&[folder], place, &HashSet::new(), RunKey::find())?;
+    let run = run_path(temporary.path(), &state.plan.run_id);
+    drop(state);
+    open_run(temporary.path(), run, address.to_string(), None, theme)?;
+    remarks.iter().for_each(|remark| tell(&clean_line(remark)));
     Ok(Exit::Success)
 }
 

@@ -6,6 +6,7 @@ use super::args::MergeArgs;
 use super::board::runs_below;
 use super::exit_code::{Tolerated, exit_of};
 use super::output::{json_output, paint, say, tell};
+use super::paths::place_of;
 use super::run::{without_reader, write_reports};
 use crate::domain::clean_line;
 use crate::history::{MergedRun, merge_shards};
@@ -36,7 +37,7 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
         let written = write_json_report(&state, &mut out).and_then(|()| out.end());
         failed.extend(written.or_else(without_reader).context("--json").err());
     } else {
-        say(&run_summary(&state, paint(args.color)));
+        say(&run_summary(&state, paint(args.color), &place_of(&workspace.root)));
     }
     failed.iter().for_each(super::print_error);
     let tolerated = Tolerated { failures: args.max_failures, broke: None };

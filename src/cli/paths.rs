@@ -1,7 +1,9 @@
 //! Parses `PATH[:id,id]`, and finds the files and cases.
 
+use super::addresses::title_of_copy;
 use super::output::tell;
 use crate::domain::clean_line;
+use crate::report::shell_word;
 use crate::runner::Selection;
 use crate::workspace::{SetPath, Workspace};
 use anyhow::{Context, bail};
@@ -33,6 +35,24 @@ pub(super) fn parse_target(text: &str) -> Target {
                 .map(str::to_string)
                 .collect(),
         },
+    }
+}
+
+/// How commands name a workspace: as an address if it is a copy, and as a path that is relative if it is short.
+pub(super) fn place_of(root: &Path) -> String {
+    if let Some(address) = title_of_copy(root) {
+        return shell_word(&address);
+    }
+    let current = std::env::current_dir().ok().and_then(|folder| std::fs::canonicalize(folder).ok());
+    let root = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf());
+    match current {
+        // From inside of a workspace, it is found.
+        Some(current) if current.starts_with(&root) => ".".into(),
+        Some(current) => {
+            let below = root.strip_prefix(&current).unwrap_or(&root);
+            shell_word(&below.display().to_string())
+        }
+        None => shell_word(&root.display().to_string()),
     }
 }
 

@@ -203,10 +203,13 @@ impl Uploader {
             None => claimed.claim.release()?,
             Some(exit) => claimed.claim.complete(&ClaimEnd { run: run.clone(), exit: exit.code() })?,
         }
-        tell(&format!(
-            "run {run} ({}) is at {address}; `evaltrail merge {address}` merges the shards",
-            claimed.shard.words()
-        ));
+        let next = match claimed.shard.of {
+            1 => format!(
+                "evaltrail {address} explores it, evaltrail merge {address} makes it one of your runs"
+            ),
+            _ => format!("evaltrail runs {address} lists the shards, evaltrail merge {address} merges them"),
+        };
+        tell(&format!("run {run} is at {address}; {next}"));
         Ok(())
     }
 }

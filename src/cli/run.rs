@@ -5,7 +5,7 @@ use super::args::{CaseArgs, ReportTo, RunArgs, ScoreArgs};
 use super::exit_code::{Tolerated, baseline, exit_of};
 use super::live_run::carry_to_the_end;
 use super::output::{json_output, paint, say, tell};
-use super::paths::{open_targets, parse_target};
+use super::paths::{open_targets, parse_target, place_of};
 use super::push::{ShardClaim, claim_shard};
 use super::select::{only_changed, only_failed};
 use super::write::make_asking;
@@ -169,7 +169,7 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
         (how.fail_fast, uploader.as_mut()),
     ))?;
     runtime.shutdown_timeout(Duration::from_secs(2));
-    let all_written = finish(cases, how.record.as_deref(), &state)?;
+    let all_written = finish(cases, how.record.as_deref(), (&state, &workspace.root))?;
     if how.record_tools {
         record_answers(&state, workspace)?;
     }
@@ -270,7 +270,7 @@ fn check_report_files(args: &CaseArgs, record: Option<&Path>) -> anyhow::Result<
 
 /// Writes the reports, the recording and the summary, independently of each other. Returns `false` if a file could not
 /// be written.
-fn finish(args: &CaseArgs, record: Option<&Path>, state: &RunState) -> anyhow::Result<bool> {
+fn finish(args: &CaseArgs, record: Option<&Path>, (state, root): (&RunState, &Path)) -> anyhow::Result<bool> {
     let mut failed = write_reports(&args.report, state);
     if let Some(file) = record {
         let attempts = (0..state.plan.cases.len()).flat_map(|case| state.attempts_of(case));
@@ -287,7 +287,7 @@ fn finish(args: &CaseArgs, record: Option<&Path>, state: &RunState) -> anyhow::R
         let written = write_json_report(state, &mut out).and_then(|()| out.end());
         failed.extend(written.or_else(without_reader).context("--json").err());
     } else {
-        say(&run_summary(state, paint(args.color)));
+        say(&run_summary(state, paint(args.color), &place_of(root)));
     }
     failed.iter().for_each(super::print_error);
     Ok(failed.is_empty())

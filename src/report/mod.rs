@@ -17,6 +17,7 @@ pub use comparison::{ComparedRuns, p_words, started_words};
 pub use format::ReportFormat;
 pub use github::github_annotations;
 pub use json::write_json_report;
+pub use open_command::shell_word;
 pub use text::{Paint, case_line, run_summary};
 
 use crate::domain::{AttemptSummary, EndedAttempt, RunState, Status, ToolCounts};
@@ -53,8 +54,9 @@ fn run_remarks(state: &RunState) -> Vec<String> {
         count => Some(format!("{count} cases were not run to their end")),
     };
     let shard = state.plan.options.shard;
-    let part =
-        shard.map(|shard| format!("this is {}; evaltrail merge merges the shards to one run", shard.words()));
+    let part = shard
+        .filter(|shard| shard.of > 1)
+        .map(|shard| format!("this is {}; evaltrail merge merges the shards to one run", shard.words()));
     let of_plan = part.into_iter().chain(not_run);
     of_plan.chain(tools.map(ToolCounts::words)).chain(no_fault).chain(alone).chain(ends).collect()
 }

@@ -5,19 +5,19 @@ use std::borrow::Cow;
 
 /// The command for the file that `evaltrail export` writes by default, for a POSIX shell.
 pub(super) fn open_command(plan: &RunPlan, eval_id: &str) -> String {
-    let file = quoted(&format!("run-{}.evaltrail", plan.run_id));
+    let file = shell_word(&format!("run-{}.evaltrail", plan.run_id));
     // The case is an argument also where it looks like an option.
     let end_of_options = if eval_id.starts_with('-') { "-- " } else { "" };
-    format!("evaltrail open {end_of_options}{file} {}", quoted(eval_id))
+    format!("evaltrail open {end_of_options}{file} {}", shell_word(eval_id))
 }
 
 /// The command that writes that file.
 pub(super) fn export_command(plan: &RunPlan) -> String {
-    format!("evaltrail export {}", quoted(&plan.run_id))
+    format!("evaltrail export {}", shell_word(&plan.run_id))
 }
 
 /// A text as one word of a POSIX shell, on one line and without control characters.
-fn quoted(text: &str) -> String {
+pub fn shell_word(text: &str) -> String {
     let text: Cow<str> = clean_line(text);
     let is_plain =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '@' | ',');
@@ -41,7 +41,7 @@ mod tests {
             ("it's", r"'it'\''s'"),
             ("~root", "'~root'"),
         ] {
-            assert_eq!(quoted(id), word);
+            assert_eq!(shell_word(id), word);
         }
     }
 }

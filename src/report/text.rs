@@ -95,7 +95,7 @@ fn metric_line(metric: &MetricSummary, paint: Paint) -> String {
 }
 
 /// The summary at the end of a run: metrics, failures, counts and the next commands.
-pub fn run_summary(state: &RunState, paint: Paint) -> String {
+pub fn run_summary(state: &RunState, paint: Paint, place: &str) -> String {
     let totals = state.totals;
     let mut parts = Vec::new();
     let quarantined = state.quarantined();
@@ -128,7 +128,7 @@ pub fn run_summary(state: &RunState, paint: Paint) -> String {
         "{table}{}{}{failures}{counts}{}",
         judged(state, paint),
         endings(state, paint),
-        next_steps(state, paint)
+        next_steps(state, paint, place)
     )
 }
 
@@ -246,17 +246,20 @@ fn tools_options(state: &RunState) -> String {
     options.into_iter().collect()
 }
 
-/// The run's id, and the commands that usually follow.
-fn next_steps(state: &RunState, paint: Paint) -> String {
+/// The run's id, and the commands that usually follow, for the workspace at `place`.
+fn next_steps(state: &RunState, paint: Paint, place: &str) -> String {
     let id = clean_line(&state.plan.run_id).into_owned();
     let totals = state.totals;
     let mut lines = vec![format!("run {id}")];
     if totals.failed + totals.errored + totals.not_evaluated > 0 {
-        lines.push("explore: evaltrail".into());
+        lines.push(match place {
+            "." => "explore: evaltrail".into(),
+            place => format!("explore: evaltrail {place}"),
+        });
         let is_scored = state.plan.sets.iter().all(|set| set.agent == AgentSpec::Saved);
         let command = if is_scored { "score" } else { "run" };
         lines.push(format!(
-            "rerun:   evaltrail {command} . --failed{}{}",
+            "rerun:   evaltrail {command} {place} --failed{}{}",
             agent_option(state),
             tools_options(state)
         ));
@@ -264,7 +267,8 @@ fn next_steps(state: &RunState, paint: Paint) -> String {
     // Files of saved responses cannot be edited.
     let is_edited = state.plan.sets.iter().any(|set| set.agent != AgentSpec::Saved);
     if totals.failed > 0 && is_edited {
-        lines.push(format!("accept what the agent did: evaltrail accept {id}"));
+        let folder = if place == "." { String::new() } else { format!(" --in {place}") };
+        lines.push(format!("accept what the agent did: evaltrail accept {id}{folder}"));
     }
     lines.into_iter().map(|line| format!("\n{}", paint.faint(&line))).collect()
 }

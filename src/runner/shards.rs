@@ -29,7 +29,7 @@ pub(super) struct SplitPlan {
 
 /// Takes the cases of a shard from a plan. `cases` are those of the plan.
 pub(super) fn split(plan: RunPlan, shard: Shard, cases: &[CaseToSplit]) -> SplitPlan {
-    let mut remarks = vec![format!("{}: ", shard.words())];
+    let mut remarks = Vec::new();
     let by = match shard.by {
         ShardBy::Time if cases.iter().all(|case| case.seconds.is_none()) => {
             remarks.push("no case has a result yet, so the cases are split by slice".into());
@@ -43,7 +43,9 @@ pub(super) fn split(plan: RunPlan, shard: Shard, cases: &[CaseToSplit]) -> Split
     let own = plan.cases.iter().zip(shards).filter(|(_, of)| *of + 1 == shard.number);
     // A part of a plan is not too large for a plan.
     let own = PlannedCases::of(own.map(|(case, _)| case)).unwrap_or_default();
-    remarks[0].push_str(&format!("{} of {} cases", own.len(), plan.cases.len()));
+    if shard.of > 1 {
+        remarks.insert(0, format!("{}: {} of {} cases", shard.words(), own.len(), plan.cases.len()));
+    }
     let mut part = RunPlan { cases: own, ..plan.without_cases() };
     part.options.shard = Some(shard);
     share_limits(&mut part, shard.of, &mut remarks);

@@ -125,8 +125,9 @@ pub fn copy_pushed_runs(
 pub fn has_pushed_runs(folder: &Path) -> bool {
     let Ok(entries) = fs::read_dir(folder) else { return false };
     let mut folders = entries.filter_map(Result::ok).map(|entry| entry.path());
-    folders
-        .any(|run| run.join(WHOLE_PLAN).is_file() && run.join(PLAN).is_file() && !run.join(JOURNAL).exists())
+    let first = format!("{PART}{:016}{PART_ENDING}", 0);
+    let is_in_parts = |run: &Path| run.join(&first).is_file() || !run.join(JOURNAL).exists();
+    folders.any(|run| run.join(WHOLE_PLAN).is_file() && run.join(PLAN).is_file() && is_in_parts(&run))
 }
 
 /// Writes the journal of a copied run from its parts. A part that is missing ends the journal: lines after a gap may belong

@@ -9,7 +9,7 @@ use std::process::{Output, Stdio};
 use std::time::Duration;
 
 /// A folder with answers to score: some are right, some are not, and one has no response.
-fn answers(count: usize) -> Place {
+pub(crate) fn answers(count: usize) -> Place {
     let row = |at: usize| {
         let call = |n: usize| json!([{"tool_name": "t", "tool_input": {"n": n}}]);
         let mut row = json!({"eval_case_id": format!("case_{at}"), "prompt": "go", "reference": "done it",
@@ -44,7 +44,7 @@ fn ids(report: &Value) -> BTreeSet<String> {
 }
 
 /// A report without times, ids of runs and durations.
-fn comparable(report: &str, run: &str) -> String {
+pub(crate) fn comparable(report: &str, run: &str) -> String {
     const TIMES: [&str; 4] = ["\"started\"", "\"duration_s\"", "timestamp=", "time="];
     let without_times = |line: &str| match TIMES.iter().find_map(|time| Some((time, line.find(time)?))) {
         None => line.to_string(),
@@ -105,7 +105,7 @@ fn ten_merged_shards_equal_one_run() {
     }
 }
 
-fn similar_asserts(one: &str, merged: &str, by: &str, format: &str) {
+pub(crate) fn similar_asserts(one: &str, merged: &str, by: &str, format: &str) {
     let differing = one.lines().zip(merged.lines()).find(|(one, merged)| one != merged);
     assert_eq!(differing, None, "{format}, by {by}");
     assert_eq!(one.lines().count(), merged.lines().count(), "{format}, by {by}");

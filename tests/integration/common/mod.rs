@@ -4,6 +4,7 @@ pub mod input;
 pub mod judge;
 pub mod past;
 pub mod server;
+pub mod store;
 pub mod terminal;
 pub mod scripted;
 

@@ -1,0 +1,193 @@
+//! Data sets, runs and reports in object stores: `gs://`, `s3://`, `az://` and `file://`.
+#![cfg(unix)]
+
+use crate::common::store::{KINDS, ObjectStore};
+use crate::common::terminal::Terminal;
+use crate::common::{both, evaltrail, output, text};
+use crate::shards::{answers, comparable, similar_asserts};
+use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// A store with a copy of a local folder.
+fn with_files(kind: &'static str, folder: &Path) -> Option<ObjectStore> {
+    let store = ObjectStore::start(kind)?;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_file() {
+            let name = format!("data/{}", entry.file_name().to_string_lossy());
+            store.put(&name, &std::fs::read(entry.path()).unwrap());
+        }
+    }
+    Some(store)
+}
+
+/// Data in a bucket are scored by ten machines, which push their shards; the merged run equals one run on one machine.
+#[test]
+fn shards_that_are_pushed_and_merged_equal_one_run() {
+    for kind in KINDS {
+        let place = answers(33);
+        let Some(store) = with_files(kind, place.path()) else { return };
+        let one = output(evaltrail(place.path()).current_dir(place.path()).args([
+            "score",
+            "answers.jsonl",
+            "-q",
+            "--report",
+            "json=one.json",
+        ]));
+        assert_eq!(one.status.code(), Some(1), "{}", both(&one));
+        let (data, runs) = (store.address("data/answers.jsonl"), store.address("runs/1"));
+        let machine = tempfile::tempdir().unwrap();
+        let command = |home: &str, args: &[&str]| {
+            let mut command = store.evaltrail(&machine.path().join(home));
+            output(command.current_dir(machine.path()).args(args))
+        };
+        for number in 1..=10 {
+            let shard = format!("{number}/10");
+            let out = command(
+                &shard.replace('/', "_"),
+                &["score", &data, "--shard", &shard, "--push", &runs, "-q"],
+            );
+            assert!(matches!(out.status.code(), Some(0 | 1)), "{kind}: {}", both(&out));
+            if number == 9 {
+                let board = command("me", &["runs", &runs]);
+                assert!(text(&board).contains("30 of 33 attempts done"), "{kind}: {}", both(&board));
+                assert!(text(&board).contains("9 of 10 shards complete"), "{kind}: {}", both(&board));
+                let merged = command("me", &["merge", &runs]);
+                assert_eq!(merged.status.code(), Some(1));
+                assert!(both(&merged).contains("shard 10 of 10 not found"), "{kind}: {}", both(&merged));
+            }
+        }
+        let report = store.address("reports/merged.json");
+        let merged = command(
+            "me",
+            &["merge", &runs, "--report", &format!("json={report}"), "--report", "json=merged.json"],
+        );
+        assert_eq!(merged.status.code(), Some(1), "{kind}: {}", both(&merged));
+        assert!(
+            both(&merged).contains("merged 10 of 10 shards: 33 of 33 cases"),
+            "{kind}: {}",
+            both(&merged)
+        );
+        let read = |path: &Path| {
+            let report: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+            comparable(&serde_json::to_string_pretty(&report).unwrap(), report["run_id"].as_str().unwrap())
+        };
+        let (one, merged) = (read(&place.path().join("one.json")), read(&machine.path().join("merged.json")));
+        similar_asserts(&one, &merged, kind, "json");
+        // The last shard has nothing left to do, and says so.
+        let again = command("again", &["score", &data, "--shard", "10/10", "--push", &runs, "-q"]);
+        assert!(both(&again).contains("is complete at"), "{kind}: {}", both(&again));
+        let listed = command("me", &["list", "--json", &store.address("data")]);
+        assert!(text(&listed).contains("answers.jsonl"), "{kind}: {}", both(&listed));
+        explores(&store, machine.path(), &runs);
+    }
+}
+
+/// The explorer shows the run that several machines made.
+fn explores(store: &ObjectStore, home: &Path, runs: &str) {
+    let variables = store.variables();
+    let variables: Vec<(&str, &str)> =
+        variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let program = env!("CARGO_BIN_EXE_evaltrail");
+    let mut terminal = Terminal::start_in(program, &[runs], home, (120, 40), home, &variables);
+    terminal.wait_for("answers  11/33");
+    terminal.wait_for("case_32");
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
+fn eval_set(replies: &[&str]) -> Vec<u8> {
+    let case = |(at, reply): (usize, &&str)| {
+        json!({"eval_id": format!("c{at}"), "conversation": [{"user_content": {"role": "user", "parts": [{"text": "go"}]},
+            "final_response": {"role": "model", "parts": [{"text": reply}]}}]})
+    };
+    let cases: Vec<Value> = replies.iter().enumerate().map(case).collect();
+    serde_json::to_vec_pretty(&json!({"eval_set_id": "s", "eval_cases": cases})).unwrap()
+}
+
+/// An edit is written to the object, and never over a change that somebody else made in the meantime.
+#[test]
+fn edits_of_objects_are_written_only_over_what_was_read() {
+    for kind in ["gs", "s3", "az"] {
+        let Some(store) = ObjectStore::start(kind) else { return };
+        let home = tempfile::tempdir().unwrap();
+        let run = |args: &[&str]| output(store.evaltrail(home.path()).current_dir(home.path()).args(args));
+        store.put("sets/s.evalset.json", &eval_set(&["one", "two"]));
+        let set = store.address("sets/s.evalset.json");
+        let made = run(&["new", &format!("{set}:extra"), "--user", "Hello", "--response", "Hi"]);
+        assert!(made.status.success(), "{kind}: {}", both(&made));
+        assert!(both(&made).contains(&format!("created extra in {set}")), "{kind}: {}", both(&made));
+        let fresh = run(&["new", &store.address("sets/fresh")]);
+        assert!(fresh.status.success(), "{kind}: {}", both(&fresh));
+        // Another machine sees both.
+        let other = tempfile::tempdir().unwrap();
+        let listed = output(store.evaltrail(other.path()).args(["list", "--cases", &store.address("sets")]));
+        assert!(
+            text(&listed).contains("extra") && text(&listed).contains("fresh"),
+            "{kind}: {}",
+            both(&listed)
+        );
+        // While the editor is open, somebody else changes the object.
+        let theirs = home.path().join("theirs.json");
+        std::fs::write(&theirs, eval_set(&["one", "changed by somebody else"])).unwrap();
+        let (ready, go) = (home.path().join("ready"), home.path().join("go"));
+        let editor = home.path().join("editor.sh");
+        let script = format!(
+            "#!/bin/sh\nsed -i 's/\"Hi\"/\"Hi there\"/' \"$1\"\ntouch {}\nwhile [ ! -e {} ]; do sleep 0.05; done\n",
+            ready.display(),
+            go.display()
+        );
+        std::fs::write(&editor, script).unwrap();
+        std::fs::set_permissions(&editor, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let mut command = store.evaltrail(home.path());
+        command.current_dir(home.path()).args(["edit", &format!("{set}:extra")]).env("EDITOR", &editor);
+        let child = command
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        crate::common::wait_for("the editor", Duration::from_secs(30), || ready.exists().then_some(()));
+        store.put("sets/s.evalset.json", &std::fs::read(&theirs).unwrap());
+        std::fs::write(&go, "").unwrap();
+        let edited = child.wait_with_output().unwrap();
+        assert!(!edited.status.success(), "{kind}: {}", both(&edited));
+        assert!(both(&edited).contains("changed by another program"), "{kind}: {}", both(&edited));
+        let listed = run(&["list", "--cases", &set]);
+        assert!(!text(&listed).contains("extra"), "{kind}: theirs stays: {}", both(&listed));
+        let checked = run(&["check", &set]);
+        assert!(checked.status.success(), "{kind}: {}", both(&checked));
+    }
+}
+
+#[test]
+fn missing_credentials_are_reported_at_once() {
+    let home = tempfile::tempdir().unwrap();
+    for (address, words) in [
+        ("gs://evals/data", "gcloud auth application-default login"),
+        ("s3://evals/data", "AWS_ACCESS_KEY_ID"),
+        ("az://evals/data", "AZURE_STORAGE_ACCOUNT_NAME"),
+    ] {
+        for args in
+            [vec!["list", address], vec!["score", "x.jsonl", "--push", address], vec!["runs", address]]
+        {
+            std::fs::write(
+                home.path().join("x.jsonl"),
+                "{\"prompt\": \"a\", \"response\": \"b\", \"reference\": \"b\"}\n",
+            )
+            .unwrap();
+            let mut command = evaltrail(home.path());
+            command
+                .env_clear()
+                .env("EVALTRAIL_HOME", home.path())
+                .env("HOME", home.path())
+                .env("PATH", "/usr/bin:/bin");
+            let began = Instant::now();
+            let out = output(command.current_dir(home.path()).args(&args));
+            assert_eq!(out.status.code(), Some(2), "{args:?}: {}", both(&out));
+            assert!(both(&out).contains(words), "{args:?}: {}", both(&out));
+            assert!(began.elapsed() < Duration::from_secs(5), "{args:?} waited for something");
+        }
+    }
+}
