@@ -6,7 +6,7 @@ use crate::domain::{
     AttemptSummary, Criterion, PlannedSet, RunBy, RunPlan, RunRef, Shard, Spent, Totals, rfc3339,
     stored_path, unix_seconds,
 };
-use crate::formats::adk::{ResultFile, app_history};
+use crate::formats::adk::{ResultFile, app_history, storage_history};
 use crate::metrics::{Aggregate, Aggregation};
 use crate::store::{
     LoadedRun, Places, RunKey, RunLabel, baseline_run_id, fingerprint, load_run, read_run_labels,
@@ -446,7 +446,8 @@ fn criteria_words(criteria: &[Criterion]) -> Vec<String> {
 }
 
 fn result_files(app_dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    let entries = fs::read_dir(app_history(app_dir)).into_iter().flatten();
+    let folders = [app_history(app_dir), storage_history(app_dir)];
+    let entries = folders.into_iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten());
     entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| {
         path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(".evalset_result.json"))
     })

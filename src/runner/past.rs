@@ -4,13 +4,18 @@
 use crate::config::DEFAULT_RUNS_KEPT;
 use crate::domain::InMemory;
 use crate::formats::SetFile;
+use crate::formats::adk::storage_app;
 use crate::history::{CaseTrends, History, HistorySet, PastResult, recorded_results, remove_old_runs};
 use crate::store::{Places, run_folders};
 use crate::workspace::{SetPath, Workspace, agent_of_set};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// The runs of a workspace.
 pub fn history_of(workspace: &Workspace) -> History {
-    let app_dirs: Vec<_> = workspace.agents.iter().map(|agent| agent.path.clone()).collect();
+    let stored = workspace.sets.iter().filter_map(|set| storage_app(&set.path).map(Path::to_path_buf));
+    let app_dirs = workspace.agents.iter().map(|agent| agent.path.clone()).chain(stored);
+    let app_dirs: Vec<PathBuf> = app_dirs.collect::<BTreeSet<_>>().into_iter().collect();
     History::open(&workspace.root, &app_dirs, Places::find().as_ref())
 }
 
@@ -81,7 +86,9 @@ pub fn case_trends<'a>(
 fn history_set<'a>(workspace: &Workspace, set: &SetPath, file: &'a SetFile) -> HistorySet<'a> {
     HistorySet {
         path: set.path.clone(),
-        app_dir: agent_of_set(workspace, set, file).map(|agent| agent.path.clone()),
+        app_dir: agent_of_set(workspace, set, file)
+            .map(|agent| agent.path.clone())
+            .or_else(|| storage_app(&set.path).map(Path::to_path_buf)),
         ids: vec![file.id.clone(), set.stem.clone()],
         file,
     }

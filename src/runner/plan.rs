@@ -9,6 +9,7 @@ use crate::domain::{
     Quarantine, Query, RunOptions, RunPlan, Shard, ShardBy, StubMode, Subject, ToolFault, ToolsSpec,
     causes_of_first_failure,
 };
+use crate::formats::adk::storage_app;
 use crate::formats::{Notes, SetFile};
 use crate::history::{CaseResult, PastResult, case_results, place};
 use crate::judge::JudgeGrant;
@@ -397,6 +398,9 @@ fn tools_of(
 fn app_folder(workspace: &Workspace, set: &SetPath, app: &str) -> Option<PathBuf> {
     if let Some(agent) = workspace.agent_folder(app, Some(&set.path)) {
         return Some(agent.path.clone());
+    }
+    if let Some(stored) = storage_app(&set.path).filter(|dir| dir.ends_with(app)) {
+        return Some(stored.to_path_buf());
     }
     let near = set.path.ancestors().skip(1).find(|folder| folder.file_name().is_some_and(|name| name == app));
     near.filter(|folder| folder.join("agent.py").is_file()).map(Path::to_path_buf)

@@ -1,8 +1,9 @@
 //! Writes result files for ADK and `adk web` at the end of a run, in each agent's history folder.
 
 use crate::domain::{EndedAttempt, RunPlan, RunState};
-use crate::formats::adk::{app_history, result_id, result_name, write_result};
-use crate::store::fill_whole;
+use crate::formats::adk::{app_history, result_id, result_name, storage_app, storage_history, write_result};
+use crate::store::{create, fill_whole};
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -26,14 +27,21 @@ pub(super) fn write_results(state: &RunState) -> Vec<String> {
         if attempts.is_empty() {
             continue;
         }
-        if let Err(why) = write_one(app_dir, app, &set.id, &attempts) {
+        let is_stored = storage_app(&set.path).is_some_and(|stored| stored == app_dir);
+        if let Err(why) = write_one((app_dir, is_stored), app, &set.id, &attempts) {
             warnings.push(format!("no result file for {}: {why}", set.file));
         }
     }
     warnings
 }
 
-fn write_one(app_dir: &Path, app: &str, set_id: &str, attempts: &[Arc<EndedAttempt>]) -> Result<(), String> {
+/// Writes a result. `is_stored` tells whether the folder is that of an application in an object store.
+fn write_one(
+    (app_dir, is_stored): (&Path, bool),
+    app: &str,
+    set_id: &str,
+    attempts: &[Arc<EndedAttempt>],
+) -> Result<(), String> {
     // The older formats use a path as the id, which ADK refuses to save.
     let set_id = set_id.rsplit(['/', '\\']).next().unwrap_or(set_id);
     if set_id.is_empty() || set_id.contains('\0') || matches!(set_id, "." | "..") {
@@ -41,15 +49,21 @@ fn write_one(app_dir: &Path, app: &str, set_id: &str, attempts: &[Arc<EndedAttem
     }
     let now = jiff::Timestamp::now();
     let created = now.as_microsecond() as f64 / 1e6;
-    let folder = app_history(app_dir);
+    let folder = if is_stored { storage_history(app_dir) } else { app_history(app_dir) };
     if leads_away(&folder, app_dir) {
         return Err(format!("{} points outside the agent's folder", folder.display()));
     }
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let name = result_name(&result_id(app, set_id, created));
     let path = folder.join(format!("{name}.evalset_result.json"));
-    let written = fill_whole(&path, |out| write_result(out, (app, set_id, created), attempts));
-    written.map_err(|error| format!("{}: {error}", path.display()))
+    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let fill = |out: &mut dyn Write| write_result(out, (app, set_id, created), attempts);
+    if !is_stored {
+        return fill_whole(&path, fill).map_err(|error| failed(&error));
+    }
+    let mut result = Vec::new();
+    fill(&mut result).map_err(|error| failed(&error))?;
+    create(&path, &result).map(drop).map_err(|error| failed(&error))
 }
 
 /// Whether a link in the path points outside the agent's folder.

@@ -1,13 +1,15 @@
 //! Data sets, runs and reports in object stores: `gs://`, `s3://`, `az://` and `file://`.
 #![cfg(unix)]
 
+use crate::common::scripted::{JSON, SSE, ScriptedServer, answer};
 use crate::common::store::{KINDS, ObjectStore};
 use crate::common::terminal::Terminal;
-use crate::common::{both, evaltrail, output, text};
+use crate::common::{adk_or_skip, both, evaltrail, output, text};
 use crate::shards::{answers, comparable, similar_asserts};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// A store with a copy of a local folder.
@@ -159,6 +161,84 @@ fn edits_of_objects_are_written_only_over_what_was_read() {
         let checked = run(&["check", &set]);
         assert!(checked.status.success(), "{kind}: {}", both(&checked));
     }
+}
+
+/// Uses ADK's own managers with the double.
+const ADK_MANAGERS: &str = r#"
+import sys
+from google.auth.credentials import AnonymousCredentials
+from google.adk.evaluation.eval_case import EvalCase, Invocation
+from google.adk.evaluation.gcs_eval_set_results_manager import GcsEvalSetResultsManager
+from google.adk.evaluation.gcs_eval_sets_manager import GcsEvalSetsManager
+from google.genai import types
+options = dict(credentials=AnonymousCredentials(), project="p")
+sets, results = GcsEvalSetsManager("evals", **options), GcsEvalSetResultsManager("evals", **options)
+def content(role, text):
+    return types.Content(role=role, parts=[types.Part(text=text)])
+if sys.argv[1] == "write":
+    sets.create_eval_set("garden", "beds")
+    turn = Invocation(invocation_id="i", user_content=content("user", "Is it dry?"), final_response=content("model", "It is dry."))
+    sets.add_eval_case("garden", "beds", EvalCase(eval_id="dry", conversation=[turn]))
+else:
+    cases = sets.get_eval_set("garden", "beds").eval_cases
+    ids = results.list_eval_set_results("garden")
+    result = results.get_eval_set_result("garden", ids[0])
+    statuses = [(case.eval_id, case.final_eval_status.name) for case in result.eval_case_results]
+    print([case.eval_id for case in cases], result.eval_set_id, statuses)
+"#;
+
+/// Sets that ADK stores in a bucket are run, and ADK reads the results; it reads edits as well.
+#[test]
+fn adk_reads_what_evaltrail_writes_to_its_bucket_and_the_other_way_round() {
+    let Some(adk) = adk_or_skip("adk_reads_what_evaltrail_writes_to_its_bucket") else { return };
+    let Some(store) = ObjectStore::start("gs") else { return };
+    let managers = |what: &str| {
+        let mut command = Command::new(adk.with_file_name("python"));
+        command.args(["-W", "ignore", "-c", ADK_MANAGERS, what]);
+        let out = output(command.env("STORAGE_EMULATOR_HOST", format!("http://127.0.0.1:{}", store.port())));
+        assert!(out.status.success(), "{}", both(&out));
+        text(&out)
+    };
+    managers("write");
+    let home = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| output(store.evaltrail(home.path()).current_dir(home.path()).args(args));
+    let made = run(&[
+        "new",
+        "gs://evals/garden/evals/eval_sets/beds.evalset.json:wet",
+        "--user",
+        "Is it wet?",
+        "--response",
+        "No.",
+    ]);
+    assert!(made.status.success(), "{}", both(&made));
+    let agent = ScriptedServer::start(|request, stream| {
+        let event = json!({"invocationId": "i", "author": "garden", "content": {"role": "model", "parts": [{"text": "It is dry."}]}});
+        match request.line.contains("/run") {
+            true => answer(stream, "200 OK", SSE, &format!("data: {event}\n\n")),
+            false => answer(stream, "200 OK", JSON, &json!({"id": "s", "appName": "garden", "userId": "u", "state": {}, "events": [], "lastUpdateTime": 0}).to_string()),
+        }
+    });
+    let agent = format!("adk+http://127.0.0.1:{}/garden", agent.port);
+    let ran = run(&[
+        "run",
+        "gs://evals/garden",
+        "--agent",
+        &agent,
+        "--metric",
+        "response_match_score",
+        "--trust",
+        "-q",
+        "--retries",
+        "0",
+    ]);
+    assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
+    let seen = managers("read");
+    let statuses = "[('dry', 'PASSED'), ('wet', 'FAILED')]";
+    assert_eq!(seen.trim(), format!("['dry', 'wet'] beds {statuses}"), "{}", both(&ran));
+    // Another machine sees the results that lie there.
+    let other = tempfile::tempdir().unwrap();
+    let runs = output(store.evaltrail(other.path()).args(["list", "--cases", "gs://evals/garden"]));
+    assert!(runs.status.success(), "{}", both(&runs));
 }
 
 #[test]

@@ -25,7 +25,9 @@ pub use config::{ConfigError, EvalConfig, change_criteria, default_criteria, rea
 pub use content::write_content;
 pub use event::{Event, invocation_of, invocations_of, read_event};
 pub use golden::{golden_events, write_message};
-pub use result::{app_history, result_id, result_name, write_invocation, write_result};
+pub use result::{
+    app_history, result_id, result_name, storage_app, storage_history, write_invocation, write_result,
+};
 pub use result_file::{ResultEntry, ResultFile};
 pub use write::{blank_set, write_case};
 pub(super) use write::{write_named_case, write_trajectory, write_turns};

@@ -19,6 +19,18 @@ pub fn app_history(app_dir: &Path) -> PathBuf {
     app_dir.join(".adk").join("eval_history")
 }
 
+/// The folder in which ADK stores the results of an application in an object store (`--eval_storage_uri`).
+pub fn storage_history(app_dir: &Path) -> PathBuf {
+    app_dir.join("evals").join("eval_history")
+}
+
+/// The folder of the application to which a set belongs that lies where ADK stores it in an object store:
+/// `<app>/evals/eval_sets/<id>.evalset.json`.
+pub fn storage_app(set: &Path) -> Option<&Path> {
+    let folder = set.parent()?;
+    folder.ends_with("evals/eval_sets").then(|| folder.parent()?.parent()).flatten()
+}
+
 /// ADK's id of a result: application, set and time, the time spelt as Python spells a float.
 pub fn result_id(app: &str, set_id: &str, created: f64) -> String {
     let time = match created.fract() {

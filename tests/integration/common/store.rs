@@ -1,6 +1,7 @@
-//! Object stores on this machine: moto for S3, azurite for Azure, the oracle's double for Google Cloud Storage, and folders.
+//! Object stores on this machine: moto for S3, azurite for Azure, a double of Google Cloud
+//! Storage, and folders.
 
-use super::{evaltrail, oracle, wait_for};
+use super::{evaltrail, root, wait_for};
 use crate::real_agents::environment;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -58,7 +59,7 @@ impl ObjectStore {
             "file" => return Some(ObjectStore { kind, child: None, port, folder, python }),
             "gs" => {
                 let mut command = Command::new(&python);
-                command.arg(oracle()?.join("real/stub/gcs_double.py")).arg(port.to_string());
+                command.arg(root().join("tests/doubles/gcs.py")).arg(port.to_string());
                 command
             }
             "s3" => {
@@ -105,6 +106,11 @@ impl ObjectStore {
         let mut command = evaltrail(home);
         command.envs(self.variables());
         command
+    }
+
+    /// The port of the store.
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// The variables with which evaltrail reaches the store.
