@@ -5,7 +5,7 @@ use super::addresses::{address_in, places, progress};
 use super::args::{ColorWhen, RunsArgs};
 use super::output::{paint, plural, say, say_json, tell};
 use crate::buckets::{Bucket, BucketAddress};
-use crate::domain::{Shard, Status, Totals, clean_line};
+use crate::domain::{Shard, ShardBy, Status, Totals, clean_line};
 use crate::history::{PushedShards, ShardProgress, pushed_shards};
 use crate::report::Paint;
 use crate::store::{ClaimState, claim_state, copy_pushed_runs, has_pushed_runs, shard_claim_name};
@@ -34,6 +34,8 @@ struct Row {
     number: u32,
     claim: ClaimState,
     progress: ShardProgress,
+    /// Whether machines take its cases from a queue.
+    is_queue: bool,
 }
 
 /// Prints how far the shards at an address are.
@@ -45,7 +47,8 @@ pub(super) fn board(address: &BucketAddress, args: &RunsArgs) -> anyhow::Result<
     for number in 1..=shards.shard.of {
         let name = shard_claim_name(Shard { number, ..shards.shard }, &shards.whole);
         let progress = shards.progress.remove(&number).unwrap_or_default();
-        rows.push(Row { number, claim: claim_state(&runs, &name)?, progress });
+        let is_queue = shards.shard.by == ShardBy::Queue;
+        rows.push(Row { number, claim: claim_state(&runs, &name)?, progress, is_queue });
     }
     if args.json {
         say_json(&serde_json::to_string_pretty(&json_of(address, &shards, &rows))?);
@@ -79,19 +82,23 @@ fn headline(address: &BucketAddress, shards: &PushedShards, rows: &[Row]) -> Str
     let sum = totals(rows);
     let complete = rows.iter().filter(|row| row.is_complete()).count();
     let of = shards.shard.of;
+    let parts = match shards.shard.by {
+        ShardBy::Queue if complete > 0 => "the queue is empty".to_string(),
+        ShardBy::Queue => "the queue is not empty".to_string(),
+        _ => format!("{complete} of {} complete", plural(of as usize, "shard")),
+    };
     let next = match complete == of as usize {
         true => format!("; evaltrail merge {address}"),
         false => String::new(),
     };
     format!(
-        "{address}: {} of {} done, {} passed, {} failed, {} errored, {} not judged; {complete} of {} complete{next}",
+        "{address}: {} of {} done, {} passed, {} failed, {} errored, {} not judged; {parts}{next}",
         sum.ended(),
         plural(shards.attempts, "attempt"),
         sum.passed,
         sum.failed,
         sum.errored,
         sum.not_evaluated,
-        plural(of as usize, "shard"),
     )
 }
 
@@ -108,6 +115,7 @@ impl Row {
     fn state(&self) -> String {
         match &self.claim {
             _ if self.is_complete() => "complete".into(),
+            _ if self.is_queue => format!("queue of {}", plural(self.progress.runs, "machine")),
             ClaimState::Open if self.progress.run_id.is_empty() => "not started".into(),
             ClaimState::Open | ClaimState::Released => "interrupted; the same command continues it".into(),
             ClaimState::Held(who, age) => format!("running on {}, last sign of life {age} s ago", who.host),

@@ -6,7 +6,7 @@ use super::exit_code::{Tolerated, baseline, exit_of};
 use super::live_run::carry_to_the_end;
 use super::output::{json_output, paint, say, tell};
 use super::paths::{open_targets, parse_target, place_of};
-use super::push::{ShardClaim, claim_shard};
+use super::push::{ShardClaim, claim_shard, join_queue, merged_queue};
 use super::select::{only_changed, only_failed};
 use super::write::make_asking;
 use super::{Exit, github, trust};
@@ -68,6 +68,7 @@ pub(super) fn score(args: ScoreArgs) -> anyhow::Result<Exit> {
 fn of_shard(cases: &CaseArgs, options: RunOptions) -> anyhow::Result<RunOptions> {
     let variable = |name: &str| std::env::var(name).ok();
     let shard = match cases.shard {
+        None if cases.queue.is_some() => Shard { number: 1, of: 1, by: ShardBy::Queue },
         None if cases.push.is_some() => Shard { number: 1, of: 1, by: ShardBy::Slice },
         None => return Ok(options),
         Some(ShardChoice::Given(shard)) => shard,
@@ -78,7 +79,7 @@ fn of_shard(cases: &CaseArgs, options: RunOptions) -> anyhow::Result<RunOptions>
         }
     };
     // A place of runs is that of one run, which a new job may continue.
-    let job = if cases.push.is_some() { None } else { job_of_environment(variable) };
+    let job = if cases.push.is_some() || cases.queue.is_some() { None } else { job_of_environment(variable) };
     Ok(RunOptions { shard: Some(shard), job, ..options })
 }
 
@@ -150,18 +151,18 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
         Ok(resumed) => resumed.flatten(),
         Err(exit) => return Ok(exit),
     };
-    let claimed = match &cases.push {
-        None => None,
-        Some(to) => match claim_shard(cases, to, &mut prepared, &workspace.root)? {
-            ShardClaim::Run(claimed) => Some(claimed),
+    let run = run_path(&workspace.root, &prepared.plan.run_id);
+    let mut uploader = match (&cases.push, &cases.queue) {
+        (Some(to), _) => match claim_shard(cases, to, &mut prepared, &workspace.root)? {
+            ShardClaim::Run(claimed) => Some(claimed.upload(&run)?),
             ShardClaim::Nothing(exit) => return Ok(exit),
         },
+        (None, Some(to)) => Some(join_queue(cases, to, &mut prepared, &workspace.root)?),
+        (None, None) => None,
     };
-    let run = run_path(&workspace.root, &prepared.plan.run_id);
-    let mut uploader = claimed.map(|claimed| claimed.upload(&run)).transpose()?;
     let bad_input = !prepared.problems.is_empty();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let (state, interrupted) = runtime.block_on(carry_to_the_end(
+    let (mut state, interrupted) = runtime.block_on(carry_to_the_end(
         cases,
         prepared,
         resumed,
@@ -169,6 +170,17 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
         (how.fail_fast, uploader.as_mut()),
     ))?;
     runtime.shutdown_timeout(Duration::from_secs(2));
+    if let Some(to) = &cases.queue {
+        uploader.take().map_or(Ok(()), |uploader| uploader.finish(None))?;
+        if !interrupted {
+            let own = state.totals.ended();
+            state = merged_queue(to, &workspace.root)?;
+            tell(&format!(
+                "the queue is empty: this machine ran {own} of {} attempts",
+                state.plan.attempts()
+            ));
+        }
+    }
     let all_written = finish(cases, how.record.as_deref(), (&state, &workspace.root))?;
     if how.record_tools {
         record_answers(&state, workspace)?;

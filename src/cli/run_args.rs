@@ -46,9 +46,12 @@ pub(super) struct CaseArgs {
     /// Upload the run while it goes on to gs://, s3://, az:// or a shared folder, as a shard (1/1 without --shard)
     #[arg(long, value_name = "URL|FOLDER", conflicts_with_all = ["fail_on"])]
     pub(super) push: Option<PathBuf>,
-    /// With --push: time without a sign of life after which another machine continues a shard
-    #[arg(long, value_name = "TIME", value_parser = crate::config::parse_duration, default_value = "2m", requires = "push")]
+    /// With --push and --queue: time without a sign of life after which another machine takes over
+    #[arg(long, value_name = "TIME", value_parser = crate::config::parse_duration, default_value = "2m")]
     pub(super) lease: Duration,
+    /// Take the cases one by one from a queue in gs://, s3://, az:// or a shared folder, with other machines
+    #[arg(long, value_name = "URL|FOLDER", conflicts_with_all = ["shard", "push", "fail_on"])]
+    pub(super) queue: Option<PathBuf>,
     /// Write a report: json, junit, markdown, html, csv, vertex, vertex-summary or evaluation-result (repeatable)
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_report)]
     pub(super) report: Vec<ReportTo>,
@@ -110,10 +113,10 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "K")]
     pub(super) turn: Option<u32>,
     /// Resume the newest unfinished run of this selection
-    #[arg(long, conflicts_with = "push")]
+    #[arg(long, conflicts_with_all = ["push", "queue"])]
     pub(super) resume: bool,
     /// Run cases again when they, the criteria or the agent's files change; long or paid runs are asked about
-    #[arg(long, conflicts_with_all = ["json", "resume", "record", "github", "filter", "shard", "push"])]
+    #[arg(long, conflicts_with_all = ["json", "resume", "record", "github", "filter", "shard", "push", "queue"])]
     pub(super) watch: bool,
     /// Answer tools from stubs, and calls without one with: fail (default), error, live or nearest; off runs the tools
     #[arg(long, value_name = "UNMATCHED", num_args = 0..=1, default_missing_value = "fail", require_equals = true,

@@ -24,6 +24,8 @@ pub enum ShardBy {
     Hash,
     /// So that all shards take about the same time, by the times of the latest results.
     Time,
+    /// Not before the run: machines take the cases one by one from a queue.
+    Queue,
 }
 
 impl ShardBy {
@@ -33,6 +35,7 @@ impl ShardBy {
             ShardBy::Slice => "slice",
             ShardBy::Hash => "hash",
             ShardBy::Time => "time",
+            ShardBy::Queue => "queue",
         }
     }
 }

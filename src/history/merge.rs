@@ -2,7 +2,9 @@
 //! missing in it, so that it is unfinished and can be resumed.
 
 use super::resume::{decisive_differences, same_cases};
-use crate::domain::{AttemptKey, EndedAttempt, RunEvent, RunOptions, RunPlan, RunState, Shard, unix_seconds};
+use crate::domain::{
+    AttemptKey, EndedAttempt, RunEvent, RunOptions, RunPlan, RunState, Shard, ShardBy, unix_seconds,
+};
 use crate::store::{
     JournalError, JournalLines, LoadedRun, RunFolder, RunKey, WholePlan, fingerprint, load_run,
     parse_whole_plan, remove_run, shard_folders, whole_plan_of,
@@ -329,13 +331,17 @@ fn duration(state: &RunState) -> f64 {
 }
 
 fn remarks_on(shards: &[ShardRun], state: &RunState) -> Vec<String> {
-    let of = shards[0].shard.of;
+    let Shard { of, by, .. } = shards[0].shard;
     let mut by_number: BTreeMap<u32, Vec<&ShardRun>> = BTreeMap::new();
     for shard in shards {
         by_number.entry(shard.shard.number).or_default().push(shard);
     }
     let (done, cases) = (state.case_totals().ended(), state.plan.cases.len());
-    let mut found = vec![format!("merged {} of {of} shards: {done} of {cases} cases", by_number.len())];
+    let merged = match by {
+        ShardBy::Queue => format!("the runs of {} machines", shards.len()),
+        _ => format!("{} of {of} shards", by_number.len()),
+    };
+    let mut found = vec![format!("merged {merged}: {done} of {cases} cases")];
     let missing = (1..=of).filter(|number| !by_number.contains_key(number));
     let missing: Vec<String> = missing.map(|number| number.to_string()).collect();
     if !missing.is_empty() {
@@ -345,7 +351,7 @@ fn remarks_on(shards: &[ShardRun], state: &RunState) -> Vec<String> {
     for (number, runs) in &by_number {
         let mut ids: Vec<&str> = runs.iter().map(|shard| shard.id()).collect();
         ids.dedup();
-        if ids.len() > 1 {
+        if ids.len() > 1 && by != ShardBy::Queue {
             let why = "of two results of the same attempt, the later run's is taken";
             found.push(format!("shard {number} was run {} times, as {}: {why}", ids.len(), ids.join(", ")));
         }

@@ -1,7 +1,7 @@
 //! Runs of shards that machines uploaded to one place: what earlier ones already did, and how far each shard is.
 
 use super::merge::{ShardRun, shards_below};
-use crate::domain::{Shard, Status, Totals};
+use crate::domain::{Shard, ShardBy, Status, Totals};
 use crate::store::{RunKey, fingerprint};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,8 +15,10 @@ pub struct ShardProgress {
     pub attempts: usize,
     /// The attempts that ended.
     pub totals: Totals,
-    /// Whether its newest run is complete.
+    /// Whether its newest run is complete; of a queue, whether all attempts ended.
     pub is_complete: bool,
+    /// The number of its runs.
+    pub runs: usize,
 }
 
 /// The shards of a run in a folder.
@@ -84,11 +86,16 @@ pub fn pushed_shards(folder: &Path) -> Result<PushedShards, String> {
         // A run that continues a shard has only the cases that were left.
         known.attempts = known.attempts.max(plan.attempts());
         known.is_complete = one.run.ended;
+        known.runs += 1;
     }
     for ((number, ..), status) in ended {
         if let Some(known) = found.progress.get_mut(&number) {
             known.totals.add(status);
         }
+    }
+    if found.shard.by == ShardBy::Queue {
+        let all = found.attempts;
+        found.progress.values_mut().for_each(|queue| queue.is_complete = queue.totals.ended() >= all);
     }
     Ok(found)
 }

@@ -142,6 +142,7 @@ impl Dispatcher {
             Report::Ask(key, answer) => self.begin((key, answer)),
             Report::Progress(key, progress) => self.outbox.push(RunEvent::Progress { key, progress }),
             Report::Done(attempts, recorded) => self.record(attempts, recorded),
+            Report::Warning(warning) => self.warn(warning),
             Report::Dropped(key) => {
                 self.running.remove(&key);
                 self.outbox.push(RunEvent::Dropped(key));

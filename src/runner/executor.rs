@@ -5,11 +5,15 @@ use super::batches::score_batches;
 use super::report::Report;
 use crate::agents::AttemptMemory;
 use crate::domain::{AttemptKey, Progress, RunPlan};
+use crate::store::{CaseQueue, NextCase};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+
+/// The number of times in a row that a queue may fail.
+const MOST_FAILURES: u32 = 5;
 
 /// The slots of an attempt. They are released together.
 type Room = Arc<Mutex<Option<(OwnedSemaphorePermit, Option<OwnedSemaphorePermit>)>>>;
@@ -38,16 +42,18 @@ impl Tell for Teller {
     }
 }
 
-/// Starts the outstanding attempts in order as slots become free, until the dispatcher refuses one.
+/// Starts the outstanding attempts in order as slots become free, until the dispatcher refuses one. With a queue, only those
+/// of the cases that this machine takes from it.
 pub(super) async fn execute(
     shared: Arc<Shared>,
-    outstanding_attempts: Vec<AttemptKey>,
+    (outstanding_attempts, queue): (Vec<AttemptKey>, Option<Arc<CaseQueue>>),
     reports: mpsc::Sender<Report>,
     closing: CancellationToken,
 ) {
     let mut pace = shared.plan.options.rate.map(pace_of);
-    let is_computed =
-        |key: &AttemptKey| pace.is_none() && shared.is_computed(shared.plan.cases.set(key.case));
+    let is_computed = |key: &AttemptKey| {
+        queue.is_none() && pace.is_none() && shared.is_computed(shared.plan.cases.set(key.case))
+    };
     let (computed, outstanding_attempts) = outstanding_attempts.into_iter().partition(is_computed);
     if !score_batches(&shared, computed, &reports).await {
         return;
@@ -56,8 +62,15 @@ pub(super) async fn execute(
     let limits = AgentLimits::of(&shared.plan);
     let mut outstanding_attempts = VecDeque::<AttemptKey>::from(outstanding_attempts);
     let mut tasks = JoinSet::new();
-    while !outstanding_attempts.is_empty() {
+    let mut taken = queue.map(|queue| TakenCases { queue, of: std::mem::take(&mut outstanding_attempts) });
+    while taken.is_some() || !outstanding_attempts.is_empty() {
         let Ok(slot) = slots.clone().acquire_owned().await else { break };
+        if let (Some(taken), true) = (&mut taken, outstanding_attempts.is_empty()) {
+            outstanding_attempts = taken.next(&reports, &closing).await;
+            if outstanding_attempts.is_empty() {
+                break;
+            }
+        }
         while tasks.try_join_next().is_some() {}
         let Some((key, permit)) = next_owed(&mut outstanding_attempts, &limits, &mut tasks).await else {
             break;
@@ -91,6 +104,57 @@ pub(super) async fn execute(
     }
     while tasks.join_next().await.is_some() {}
     shared.agents.finish().await;
+}
+
+/// The cases that this machine takes from a queue.
+struct TakenCases {
+    queue: Arc<CaseQueue>,
+    /// The outstanding attempts of all cases.
+    of: VecDeque<AttemptKey>,
+}
+
+impl TakenCases {
+    /// The attempts of the next case; none if all cases are done, or no more attempts start. Waits while other machines have
+    /// the last cases, because one of them may be gone.
+    async fn next(
+        &mut self,
+        reports: &mpsc::Sender<Report>,
+        closing: &CancellationToken,
+    ) -> VecDeque<AttemptKey> {
+        let mut failures = 0;
+        loop {
+            let queue = self.queue.clone();
+            let next = tokio::task::spawn_blocking(move || queue.next());
+            let next = tokio::select! {
+                biased;
+                () = closing.cancelled() => return VecDeque::new(),
+                next = next => next,
+            };
+            match next {
+                Ok(Ok(NextCase::Run(case))) => {
+                    let (own, others) = self.of.iter().partition(|key| key.case == case);
+                    self.of = others;
+                    return own;
+                }
+                Ok(Ok(NextCase::Wait)) => failures = 0,
+                Ok(Ok(NextCase::Finished)) => return VecDeque::new(),
+                Ok(Err(error)) => {
+                    failures += 1;
+                    let _ = reports.send(Report::Warning(format!("the queue: {error}"))).await;
+                    if failures == MOST_FAILURES {
+                        return VecDeque::new();
+                    }
+                }
+                // The process ends.
+                Err(_) => return VecDeque::new(),
+            }
+            tokio::select! {
+                biased;
+                () = closing.cancelled() => return VecDeque::new(),
+                () = tokio::time::sleep(self.queue.beat_every() / 2) => {}
+            }
+        }
+    }
 }
 
 /// The first outstanding attempt whose agent has a free slot. Waits until there is one.

@@ -13,7 +13,7 @@ use crate::formats::adk::storage_app;
 use crate::formats::{Notes, SetFile};
 use crate::history::{CaseResult, PastResult, case_results, place};
 use crate::judge::JudgeGrant;
-use crate::store::{MOST_ATTEMPTS, WholePlan};
+use crate::store::{CaseQueue, MOST_ATTEMPTS, WholePlan};
 use crate::stubs::StubFile;
 use crate::workspace::{
     OpenSet, SetPath, SetStubs, Workspace, agent_for, agent_of_set, criteria_for, current_commit, open_set,
@@ -92,6 +92,8 @@ pub struct Prepared {
     pub grant: JudgeGrant,
     /// The plan of all shards, if this is the plan of one.
     pub whole: Option<Arc<WholePlan>>,
+    /// The queue from which cases are taken; `None` if all are run here.
+    pub queue: Option<Arc<CaseQueue>>,
     /// What the user should know about the plan.
     pub remarks: Vec<String>,
 }
@@ -176,7 +178,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
     }
     let kept = kept_of(&plan, &sets, &request.kept);
     let (plan, grant) = (Arc::new(plan), JudgeGrant::default());
-    Ok(Prepared { plan, sets, notes, stubs, problems, kept, grant, whole, remarks })
+    Ok(Prepared { plan, sets, notes, stubs, problems, kept, grant, whole, queue: None, remarks })
 }
 
 /// The earlier results that the filter, or the split into shards, needs.

@@ -14,6 +14,8 @@ pub(super) enum Report {
     /// The attempts ended, which have the slots of one. These stay occupied until the dispatcher replies or drops the
     /// channel.
     Done(Vec<Arc<Attempt>>, oneshot::Sender<bool>),
+    /// Something that the user should know.
+    Warning(String),
     /// The attempt was cancelled.
     Dropped(AttemptKey),
     /// The attempt failed because of an error in evaltrail itself.

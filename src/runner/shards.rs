@@ -94,6 +94,8 @@ fn assign(cases: &[CaseToSplit], shards: u32, by: ShardBy) -> Vec<u32> {
     let of_groups: Vec<u32> = match by {
         ShardBy::Slice => (0..groups.len()).map(|group| (group as u64 % u64::from(shards)) as u32).collect(),
         ShardBy::Hash => groups.iter().map(|group| hashed(&cases[group[0]], shards)).collect(),
+        // Each machine may take any case.
+        ShardBy::Queue => vec![0; groups.len()],
         ShardBy::Time => balanced(&groups, cases, shards),
     };
     let mut assigned = vec![0; cases.len()];

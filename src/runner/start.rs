@@ -104,7 +104,10 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
     tokio::spawn(async move {
         let found = preflight::warnings(&shared).await;
         warning.into_iter().chain(unsigned).chain(found).for_each(|warning| dispatcher.warn(warning));
-        tokio::join!(execute(shared, outstanding_attempts, reports, closing), dispatcher.dispatch());
+        tokio::join!(
+            execute(shared, (outstanding_attempts, prepared.queue), reports, closing),
+            dispatcher.dispatch()
+        );
     });
     Run { state, events, handle: RunHandle { orders } }
 }

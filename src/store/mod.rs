@@ -23,6 +23,7 @@ mod own_folder;
 mod places;
 mod plan_file;
 mod pushed;
+mod queue;
 mod read;
 mod remembered;
 mod run_export;
@@ -48,6 +49,7 @@ pub use journal::{
 pub use places::Places;
 pub use plan_file::{RUN_FORMAT, StoredPlan};
 pub use pushed::{PushError, RunPush, copy_pushed_runs, has_pushed_runs};
+pub use queue::{CaseQueue, NextCase};
 pub use read::{read_file, read_head, read_text_file};
 pub use remembered::Remembered;
 pub use run_export::{export_run, unpack_run};

@@ -15,6 +15,8 @@ use super::plan_file::PLAN;
 use super::temporary::write_beside;
 use super::whole_plan::WHOLE_PLAN;
 use crate::buckets::{Bucket, BucketAddress, BucketError};
+use crate::domain::AttemptKey;
+use serde::Deserialize;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -48,17 +50,25 @@ pub struct RunPush {
     /// The number of bytes of the journal that were uploaded.
     sent: u64,
     has_plan: bool,
+    /// The attempts that were uploaded by a call that failed afterwards.
+    unreported: Vec<AttemptKey>,
 }
 
 impl RunPush {
     /// Prepares the upload of a run to a place for runs.
     pub fn new(runs: &Bucket, folder: &Path) -> RunPush {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
-        RunPush { bucket: runs.below(&name), folder: folder.to_path_buf(), sent: 0, has_plan: false }
+        RunPush {
+            bucket: runs.below(&name),
+            folder: folder.to_path_buf(),
+            sent: 0,
+            has_plan: false,
+            unreported: Vec::new(),
+        }
     }
 
-    /// Uploads what was written since the last time.
-    pub fn send(&mut self) -> Result<(), PushError> {
+    /// Uploads what was written since the last time, and returns the attempts that it contains.
+    pub fn send(&mut self) -> Result<Vec<AttemptKey>, PushError> {
         let failed = |path: &Path| {
             let path = path.to_path_buf();
             move |source| PushError::Folder { path, source }
@@ -78,10 +88,12 @@ impl RunPush {
                 break;
             }
             let next = self.sent + part.len() as u64;
+            let keys: Vec<AttemptKey> = part.split(|byte| *byte == b'\n').filter_map(key_of_line).collect();
             self.bucket.put(&format!("{PART}{:016}{PART_ENDING}", self.sent), part)?;
             self.sent = next;
+            self.unreported.extend(keys);
         }
-        Ok(())
+        Ok(std::mem::take(&mut self.unreported))
     }
 
     /// The next complete lines of the journal; nothing if there are none.
@@ -101,6 +113,15 @@ impl RunPush {
             }
         }
     }
+}
+
+/// The attempt of a line of the journal; `None` if it is not that of one.
+fn key_of_line(line: &[u8]) -> Option<AttemptKey> {
+    #[derive(Deserialize)]
+    struct Line {
+        key: AttemptKey,
+    }
+    serde_json::from_slice::<Line>(line).ok().map(|line| line.key)
 }
 
 /// Copies the runs at an address to the cache, or updates the copy, and returns its path: a folder with a folder for each
