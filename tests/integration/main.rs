@@ -27,6 +27,7 @@ mod judged;
 mod judges;
 mod keys;
 mod laws;
+mod machines;
 mod orders;
 mod parity;
 mod protocols;

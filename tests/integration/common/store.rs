@@ -59,7 +59,7 @@ impl ObjectStore {
             "file" => return Some(ObjectStore { kind, child: None, port, folder, python }),
             "gs" => {
                 let mut command = Command::new(&python);
-                command.arg(root().join("tests/doubles/gcs.py")).arg(port.to_string());
+                command.arg(root().join("tests/integration/common/gcs_double.py")).arg(port.to_string());
                 command
             }
             "s3" => {

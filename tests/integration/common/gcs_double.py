@@ -1,4 +1,4 @@
-"""A double of Google Cloud Storage: python gcs.py PORT. It keeps objects in memory.
+"""A double of Google Cloud Storage: python gcs_double.py PORT. It keeps objects in memory.
 
 It speaks as much of the XML API as the crate object_store uses, and as much of the JSON API as google-cloud-storage for
 Python uses in ADK's managers of eval sets and results.

@@ -1,0 +1,184 @@
+//! Machines that work on one run: claims and take-over of shards (`--push`), and the queue of cases (`--queue`).
+#![cfg(unix)]
+
+use crate::common::{Place, both, evaltrail, output, text, wait_for};
+use crate::shards::answers;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Cases `a` to `f` for an agent that answers the first three at once, and the others when the file `fast` is there.
+fn slow_place() -> Place {
+    let case = |id: &str| json!({"eval_id": id, "conversation": [{"user_content": {"role": "user", "parts": [{"text": id}]}}]});
+    let cases: Vec<Value> = ["a", "b", "c", "d", "e", "f"].map(case).to_vec();
+    let agent = "#!/bin/sh\nread request\ncase \"$request\" in *'\"a\"'*|*'\"b\"'*|*'\"c\"'*) ;; *) while [ ! -e fast ]; do sleep 0.05; done;; esac\necho '{\"response\": \"ok\", \"predicted_trajectory\": []}'\n";
+    let place = Place::new(&[
+        ("s.evalset.json", json!({"eval_set_id": "s", "eval_cases": cases}).to_string()),
+        ("test_config.json", json!({"criteria": {"tool_trajectory_avg_score": 1.0}}).to_string()),
+        ("evaltrail.toml", String::new()),
+        ("slow", agent.into()),
+    ]);
+    std::fs::set_permissions(place.path().join("slow"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    place
+}
+
+/// A machine with a folder of its own for evaltrail's files.
+fn machine(place: &Path, name: &str, args: &[&str]) -> Command {
+    let mut command = evaltrail(&place.join("homes").join(name));
+    command.current_dir(place).args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn pushing(place: &Path, name: &str) -> Command {
+    let args = [
+        "run",
+        "s.evalset.json",
+        "--agent",
+        "cmd:./slow",
+        "--trust",
+        "-j",
+        "1",
+        "--push",
+        "runs",
+        "--lease",
+        "6s",
+    ];
+    machine(place, name, &args)
+}
+
+/// What `evaltrail runs` says about the runs that were pushed.
+fn board(place: &Path) -> Value {
+    let out = output(&mut machine(place, "board", &["runs", "runs", "--json"]));
+    serde_json::from_str(&text(&out)).unwrap_or(Value::Null)
+}
+
+fn wait_until_pushed(place: &Path, attempts: u64) {
+    wait_for("the upload", PATIENCE, || {
+        (board(place)["totals"]["passed"].as_u64() == Some(attempts)).then_some(())
+    });
+}
+
+/// A machine that is killed loses only the case in flight: the same command on another one continues the shard.
+#[test]
+fn a_shard_of_a_machine_that_is_gone_is_continued_by_another_one() {
+    let place = slow_place();
+    let mut first = pushing(place.path(), "first").spawn().unwrap();
+    wait_until_pushed(place.path(), 3);
+    // Another machine with the same shard says so, and does nothing.
+    let second = output(&mut pushing(place.path(), "second"));
+    assert_eq!(second.status.code(), Some(2), "{}", both(&second));
+    assert!(both(&second).contains("is being run by"), "{}", both(&second));
+    first.kill().unwrap();
+    first.wait().unwrap();
+    std::fs::write(place.path().join("fast"), "").unwrap();
+    let third = output(&mut pushing(place.path(), "third"));
+    assert_eq!(third.status.code(), Some(0), "{}", both(&third));
+    assert!(both(&third).contains("3 of 6 cases are done"), "{}", both(&third));
+    let board = board(place.path());
+    assert_eq!(
+        (&board["totals"]["passed"], &board["parts"][0]["state"]),
+        (&json!(6), &json!("complete")),
+        "{board}"
+    );
+    let merged = output(&mut machine(place.path(), "me", &["merge", "runs"]));
+    assert_eq!(merged.status.code(), Some(0), "{}", both(&merged));
+    assert!(both(&merged).contains("6 of 6 cases"), "{}", both(&merged));
+    let last = output(&mut pushing(place.path(), "fourth"));
+    assert!(both(&last).contains("is complete at"), "{}", both(&last));
+    assert_eq!(last.status.code(), Some(0), "as the run ended: {}", both(&last));
+}
+
+/// A machine that the system ends with SIGTERM gives its shard up, so that another one need not wait for it.
+#[test]
+fn a_shard_that_was_given_up_is_continued_at_once() {
+    let place = slow_place();
+    let first = pushing(place.path(), "first").spawn().unwrap();
+    wait_until_pushed(place.path(), 3);
+    let pid = rustix::process::Pid::from_child(&first);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let first = first.wait_with_output().unwrap();
+    assert_eq!(first.status.code(), Some(130), "{}", both(&first));
+    let state = board(place.path())["parts"][0]["state"].as_str().unwrap().to_string();
+    assert!(state.contains("interrupted"), "{state}");
+    std::fs::write(place.path().join("fast"), "").unwrap();
+    let second = output(&mut pushing(place.path(), "second"));
+    assert_eq!(second.status.code(), Some(0), "{}", both(&second));
+    assert!(!both(&second).contains("waiting for a sign of life"), "{}", both(&second));
+    assert!(both(&second).contains("3 of 6 cases are done"), "{}", both(&second));
+}
+
+fn worker(place: &Path, number: usize) -> Child {
+    let report = format!("json=report{number}.json");
+    let args = ["score", "answers.jsonl", "-q", "--queue", "runs", "--lease", "6s", "--report", &report];
+    machine(place, &number.to_string(), &args).spawn().unwrap()
+}
+
+/// The status of each case of a report.
+fn statuses(path: &Path) -> BTreeMap<String, String> {
+    let report: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let cases = report["cases"].as_array().unwrap();
+    let status =
+        |case: &Value| (case["eval_id"].as_str().unwrap().into(), case["status"].as_str().unwrap().into());
+    let found: BTreeMap<String, String> = cases.iter().map(status).collect();
+    assert_eq!(found.len(), cases.len(), "each case once");
+    found
+}
+
+/// Eight machines take 2,000 cases from a queue, and three of them are killed: each of the others has the result of every
+/// case once, and they are those of one machine.
+#[test]
+fn the_cases_of_a_queue_have_one_result_each_also_when_machines_are_gone() {
+    const CASES: usize = 2000;
+    let place = answers(CASES);
+    let one = output(&mut machine(
+        place.path(),
+        "one",
+        &["score", "answers.jsonl", "-q", "--report", "json=one.json"],
+    ));
+    assert_eq!(one.status.code(), Some(1), "{}", both(&one));
+    let mut workers: Vec<Child> = (0..8).map(|number| worker(place.path(), number)).collect();
+    let done = || {
+        let ended =
+            |entry: std::fs::DirEntry| Some(std::fs::read_dir(entry.path().join("done")).ok()?.count());
+        let entries = std::fs::read_dir(place.path().join("runs/queue")).into_iter().flatten();
+        entries.filter_map(|entry| ended(entry.ok()?)).sum::<usize>()
+    };
+    wait_for("the first cases", PATIENCE, || (done() > 100).then_some(()));
+    for gone in workers.drain(..3) {
+        let mut gone = gone;
+        gone.kill().unwrap();
+        gone.wait().unwrap();
+    }
+    assert!(done() < CASES, "some are left");
+    let expected = statuses(&place.path().join("one.json"));
+    for (worker, number) in workers.into_iter().zip(3..) {
+        let ended = worker.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(1), "some failed: {}", both(&ended));
+        assert!(
+            both(&ended).contains("merged the runs of 8 machines: 2000 of 2000 cases"),
+            "{}",
+            both(&ended)
+        );
+        assert_eq!(statuses(&place.path().join(format!("report{number}.json"))), expected);
+    }
+    assert_eq!(done(), CASES);
+    // A worker that comes late has nothing to do, and reports the same.
+    let late =
+        output(&mut machine(place.path(), "late", &["score", "answers.jsonl", "-q", "--queue", "runs"]));
+    assert!(both(&late).contains("this machine ran 0 of 2000 attempts"), "{}", both(&late));
+    // The files of another plan do not belong to this queue.
+    std::fs::write(
+        place.path().join("test_config.json"),
+        json!({"criteria": {"response_match_score": 0.5}}).to_string(),
+    )
+    .unwrap();
+    let other =
+        output(&mut machine(place.path(), "other", &["score", "answers.jsonl", "-q", "--queue", "runs"]));
+    assert_eq!(other.status.code(), Some(2), "{}", both(&other));
+    assert!(both(&other).contains("it is the queue of another plan"), "{}", both(&other));
+}
