@@ -239,7 +239,8 @@ fn write_copy(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Whether an object is one of evaltrail's own files.
 fn is_own(name: &str) -> bool {
-    name.split('/').any(|part| part == ".evaltrail")
+    // Some file systems ignore the case of names.
+    name.split('/').any(|part| part.eq_ignore_ascii_case(".evaltrail"))
 }
 
 /// The address of which a path is the copy; `None` if it is none, or one of evaltrail's own files beside it.
