@@ -28,6 +28,7 @@ mod judges;
 mod keys;
 mod laws;
 mod machines;
+mod npm;
 mod orders;
 mod parity;
 mod protocols;
