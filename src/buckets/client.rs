@@ -68,9 +68,16 @@ static RUNTIME: LazyLock<std::io::Result<Runtime>> = LazyLock::new(|| {
     tokio::runtime::Builder::new_multi_thread().worker_threads(1).thread_name("buckets").enable_all().build()
 });
 
-/// Waits for the result of requests, on any thread.
 fn wait_for<T: Send + 'static>(
     address: &BucketAddress,
+    work: impl Future<Output = Result<T, BucketError>> + Send + 'static,
+) -> Result<T, BucketError> {
+    blocking(&address.to_string(), work)
+}
+
+/// Waits for the result of requests, on any thread. `address` is named in errors.
+pub(super) fn blocking<T: Send + 'static>(
+    address: &str,
     work: impl Future<Output = Result<T, BucketError>> + Send + 'static,
 ) -> Result<T, BucketError> {
     let told = |why: &str| BucketError::Other(format!("{address}: {why}"));

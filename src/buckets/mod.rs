@@ -1,9 +1,11 @@
 //! Object stores: Google Cloud Storage (`gs://`), Amazon S3 and compatible ones (`s3://`), Azure Blob Storage (`az://`),
-//! and folders as stores (`file://`). Nothing is contacted before credentials were found in the environment.
+//! and folders as stores (`file://`); and tables of BigQuery (`bq://`). Nothing is contacted before credentials were found in the environment.
 
 mod address;
+mod bigquery;
 mod client;
 mod credentials;
 
 pub use address::{BucketAddress, Scheme, is_bucket_address};
+pub use bigquery::{BigQueryTable, TableAddress, is_table_address};
 pub use client::{Bucket, BucketError, StoredObject};

@@ -3,10 +3,13 @@
 
 use super::args::{Cli, Command};
 use super::output::tell_progress;
-use crate::buckets::{Bucket, BucketAddress, is_bucket_address};
-use crate::store::{self, CopyError, Places, address_of_copy, copy_bucket};
+use crate::buckets::{
+    BigQueryTable, Bucket, BucketAddress, TableAddress, is_bucket_address, is_table_address,
+};
+use crate::store::{self, CopyError, Places, address_of_copy, copy_bucket, copy_table};
 use crate::workspace::edited_with;
 use anyhow::{Context, bail};
+use serde_json::{Map, Value};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -53,6 +56,10 @@ pub(super) fn address_in(path: &Path) -> anyhow::Result<Option<BucketAddress>> {
 
 /// Replaces an address by the path of its copy. Other paths stay.
 pub(super) fn copy_at(path: &mut PathBuf) -> anyhow::Result<()> {
+    if let Some(table) = table_in(path)? {
+        *path = copy_table(&table, &places()?)?;
+        return Ok(());
+    }
     if let Some(address) = address_in(path)? {
         *path = copy_of(&address)?;
         if !path.exists() {
@@ -81,6 +88,15 @@ fn replace_target(
     target: &mut String,
     copy: impl FnOnce(&BucketAddress) -> anyhow::Result<PathBuf>,
 ) -> anyhow::Result<()> {
+    if is_table_address(target) {
+        let (address, ids) = match target[5..].find(':') {
+            Some(at) => target.split_at(5 + at),
+            None => (target.as_str(), ""),
+        };
+        let table = TableAddress::parse(address).map_err(anyhow::Error::msg)?;
+        *target = format!("{}{ids}", text_of(&copy_table(&table, &places()?)?)?);
+        return Ok(());
+    }
     if !is_bucket_address(target) {
         return Ok(());
     }
@@ -90,8 +106,18 @@ fn replace_target(
         None => (target.as_str(), ""),
     };
     let copy = copy(&BucketAddress::parse(address).map_err(anyhow::Error::msg)?)?;
-    *target = format!("{}{ids}", copy.to_str().context("the path of the cache is not valid UTF-8")?);
+    *target = format!("{}{ids}", text_of(&copy)?);
     Ok(())
+}
+
+fn text_of(path: &Path) -> anyhow::Result<&str> {
+    path.to_str().context("the path of the cache is not valid UTF-8")
+}
+
+/// The table that a path stands for, if it is the address of one.
+fn table_in(path: &Path) -> anyhow::Result<Option<TableAddress>> {
+    let text = path.to_str().filter(|text| is_table_address(text));
+    text.map(|text| TableAddress::parse(text).map_err(anyhow::Error::msg)).transpose()
 }
 
 fn copy_of(address: &BucketAddress) -> anyhow::Result<PathBuf> {
@@ -123,6 +149,9 @@ pub(super) fn progress(address: &BucketAddress) -> impl FnMut(usize, usize) + us
 
 /// Checks whether [`fill_output`] can probably write a file or an object.
 pub(super) fn can_write_output(path: &Path) -> anyhow::Result<()> {
+    if let Some(table) = table_in(path)? {
+        return Ok(BigQueryTable::open(&table).map(drop)?);
+    }
     match address_in(path)? {
         Some(address) if address.key.is_empty() => bail!("{address}: the name of the object is missing"),
         Some(address) if address.local_path().is_none() => Ok(Bucket::open(&address).map(drop)?),
@@ -136,6 +165,11 @@ pub(super) fn fill_output(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> anyhow::Result<()> {
+    if let Some(table) = table_in(path)? {
+        let mut lines = Vec::new();
+        fill(&mut lines)?;
+        return Ok(BigQueryTable::open(&table)?.append(table_rows(&lines)?)?);
+    }
     let address = address_in(path)?;
     match address {
         Some(address) if address.local_path().is_none() => {
@@ -146,6 +180,24 @@ pub(super) fn fill_output(
         Some(address) => Ok(store::fill_whole(&local_output(&address)?, fill)?),
         None => Ok(store::fill_whole(path, fill)?),
     }
+}
+
+/// The rows of lines of JSON, with names that BigQuery accepts: `metric/score` becomes `metric_score`. Lists and objects are
+/// written as texts of JSON.
+fn table_rows(lines: &[u8]) -> anyhow::Result<Vec<Map<String, Value>>> {
+    let cell = |value: Value| match value {
+        Value::Array(_) | Value::Object(_) => Value::String(value.to_string()),
+        value => value,
+    };
+    let name = |name: String| -> String {
+        name.chars().map(|one| if one.is_alphanumeric() || one == '_' { one } else { '_' }).collect()
+    };
+    let row = |line: &[u8]| -> anyhow::Result<Map<String, Value>> {
+        let row: Map<String, Value> =
+            serde_json::from_slice(line).context("only `vertex` can be written to a table")?;
+        Ok(row.into_iter().map(|(key, value)| (name(key), cell(value))).collect())
+    };
+    lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(row).collect()
 }
 
 /// The path of an object in a folder of this machine. The folders above it are created, as objects need none.

@@ -43,10 +43,10 @@ pub(super) struct CaseArgs {
     /// Only this part of the cases: K/N, or auto, which takes it from the scheduler's environment
     #[arg(long, value_name = "K/N[:slice|hash|time]", value_parser = crate::config::parse_shard, conflicts_with = "fail_on")]
     pub(super) shard: Option<ShardChoice>,
-    /// Upload the run while it goes on to gs://, s3://, az:// or a shared folder, as a shard (1/1 without --shard)
+    /// Upload the run while it goes on to gs://, s3://, az:// or a shared folder, as one shard if no other is given
     #[arg(long, value_name = "URL|FOLDER", conflicts_with_all = ["fail_on"])]
     pub(super) push: Option<PathBuf>,
-    /// With --push and --queue: time without a sign of life after which another machine takes over
+    /// Time without a sign of life after which another machine takes over (for --push and --queue)
     #[arg(long, value_name = "TIME", value_parser = crate::config::parse_duration, default_value = "2m")]
     pub(super) lease: Duration,
     /// Take the cases one by one from a queue in gs://, s3://, az:// or a shared folder, with other machines

@@ -10,7 +10,7 @@
 use super::places::Places;
 use super::read::read_file;
 use super::temporary::write_beside;
-use crate::buckets::{Bucket, BucketAddress, BucketError, Scheme, StoredObject};
+use crate::buckets::{BigQueryTable, Bucket, BucketAddress, BucketError, Scheme, StoredObject, TableAddress};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -85,9 +85,30 @@ pub fn copy_bucket(
     Ok(copies.path_of(&address.key))
 }
 
+/// Copies the rows of a table as lines of JSON, if it changed, and returns the path of the copy.
+pub fn copy_table(address: &TableAddress, places: &Places) -> Result<PathBuf, CopyError> {
+    let table = BigQueryTable::open(address)?;
+    let mut copies = Copies::in_folder(places.cache.join(FOLDER).join(TABLES).join(&address.project))?;
+    let key = format!("{}/{}.jsonl", address.dataset, address.table);
+    let path = copies.path_of(&key);
+    let version = table.version()?;
+    if path.is_file() && !version.is_empty() && copies.versions.get(&key) == Some(&version) {
+        return Ok(path);
+    }
+    let (rows, version) = table.read(LARGEST as usize)?;
+    write_copy(&path, &rows)
+        .map_err(|source| CopyError::Cache { path: path.display().to_string(), source })?;
+    copies.versions.insert(key, version);
+    copies.save()?;
+    Ok(path)
+}
+
 impl Copies {
     fn open(address: &BucketAddress, places: &Places) -> Result<Copies, CopyError> {
-        let folder = places.cache.join(FOLDER).join(address.scheme.name()).join(&address.bucket);
+        Copies::in_folder(places.cache.join(FOLDER).join(address.scheme.name()).join(&address.bucket))
+    }
+
+    fn in_folder(folder: PathBuf) -> Result<Copies, CopyError> {
         let cache = |path: &Path| {
             let path = path.display().to_string();
             move |source| CopyError::Cache { path, source }
@@ -225,6 +246,8 @@ impl Copies {
 
 const FOLDER: &str = "buckets";
 const FILES: &str = "files";
+/// The folder of the copies of tables.
+const TABLES: &str = "bq";
 const VERSIONS: &str = "versions.json";
 /// The maximum size of that file, in bytes.
 const LARGEST_VERSIONS: u64 = 256 << 20;
@@ -275,6 +298,10 @@ pub fn with_addresses(text: &str) -> Cow<'_, str> {
         let mut parts = piece.splitn(4, '/');
         let all = (parts.next(), parts.next(), parts.next(), parts.next());
         match all {
+            (Some(TABLES), Some(project), Some(FILES), Some(rest)) => {
+                let (table, rest) = rest.split_once(".jsonl").unwrap_or((rest, ""));
+                shown.push_str(&format!("bq://{project}.{}{rest}", table.replacen('/', ".", 1)));
+            }
             (Some(scheme), Some(bucket), Some(FILES), Some(rest)) => {
                 shown.push_str(&format!("{scheme}://{bucket}/{rest}"));
             }

@@ -7,6 +7,7 @@ mod any_input;
 mod architecture;
 mod author_cli;
 mod authoring;
+mod bigquery;
 mod buckets;
 mod common;
 mod convert;

@@ -23,8 +23,14 @@ fn installed(program: &Path) -> Option<tempfile::TempDir> {
     std::fs::write(folder.path().join("package.json"), "{\"name\": \"x\", \"version\": \"1.0.0\"}").unwrap();
     let version = env!("CARGO_PKG_VERSION");
     let mut install = Command::new("npm");
-    install.current_dir(folder.path()).args(["install", "--ignore-scripts", "--offline", "--no-audit", "--no-fund"]);
-    install.args(["evaltrail", "evaltrail-linux-x64"].map(|name| format!("packages/{name}-{version}.tgz")));
+    install.current_dir(folder.path()).args([
+        "install",
+        "--ignore-scripts",
+        "--offline",
+        "--no-audit",
+        "--no-fund",
+    ]);
+    install.args(["evaltrail", "evaltrail-linux-x64"].map(|name| format!("./packages/{name}-{version}.tgz")));
     let out = output(&mut install);
     assert!(out.status.success(), "{}", both(&out));
     Some(folder)
@@ -48,7 +54,8 @@ fn arguments_exit_codes_and_signals_are_passed_on() {
     let ready = folder.path().join("ready");
     let child = Command::new(&launcher).arg("wait").arg(&ready).stdout(Stdio::piped()).spawn().unwrap();
     wait_for("the program", Duration::from_secs(30), || ready.exists().then_some(()));
-    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::TERM).unwrap();
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::TERM)
+        .unwrap();
     let out = child.wait_with_output().unwrap();
     assert_eq!((text(&out).as_str(), out.status.code()), ("told\n", Some(130)));
     // Without the package of the platform, the launcher says what is missing.
@@ -80,7 +87,12 @@ fn the_demo_starts_from_the_package_and_uninstalling_leaves_nothing() {
     assert_eq!(terminal.wait_for_end(), 0);
     terminal.assert_restored();
     let mut uninstall = Command::new("npm");
-    uninstall.current_dir(folder.path()).args(["uninstall", "--offline", "evaltrail", "@evaltrail/linux-x64"]);
+    uninstall.current_dir(folder.path()).args([
+        "uninstall",
+        "--offline",
+        "evaltrail",
+        "@evaltrail/linux-x64",
+    ]);
     assert!(output(&mut uninstall).status.success());
     let left = ["node_modules/evaltrail", "node_modules/@evaltrail/linux-x64", "node_modules/.bin/evaltrail"];
     assert_eq!(left.map(|name| folder.path().join(name).exists()), [false; 3]);
