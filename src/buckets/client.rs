@@ -3,14 +3,14 @@
 use super::address::{BucketAddress, Scheme, is_plain_key};
 use super::credentials::{self, Environment};
 use futures_util::StreamExt;
-use object_store::aws::AmazonS3Builder;
-use object_store::azure::MicrosoftAzureBuilder;
-use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as Key;
 use object_store::{
-    Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, RetryConfig,
-    UpdateVersion,
+    ClientConfigKey, Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload,
+    RetryConfig, UpdateVersion,
 };
 use std::future::Future;
 use std::path::Path;
@@ -60,8 +60,16 @@ pub enum BucketError {
 
 /// The maximum number of objects below a prefix.
 const MOST_OBJECTS: usize = 200_000;
-/// The number of concurrent requests.
+/// The number of concurrent requests for small objects.
 const AT_ONCE: usize = 16;
+/// The size of an object in bytes from which it is read alone.
+const LARGE: u64 = 16 << 20;
+/// The time limit of a request with its content: a large object takes long on a slow line.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(900);
+/// The time limit for the next part of an answer.
+const SILENT_FOR: Duration = Duration::from_secs(60);
+/// No request is repeated after this time.
+const RETRIED_FOR: Duration = Duration::from_secs(120);
 
 /// The thread of all requests. It is started with the first one.
 static RUNTIME: LazyLock<std::io::Result<Runtime>> = LazyLock::new(|| {
@@ -100,18 +108,33 @@ impl Bucket {
         credentials::check(address.scheme, &environment).map_err(told)?;
         // The provider is installed once; a second call fails, which does no harm.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let retry =
-            RetryConfig { max_retries: 3, retry_timeout: Duration::from_secs(20), ..RetryConfig::default() };
+        let retry = RetryConfig { max_retries: 3, retry_timeout: RETRIED_FOR, ..RetryConfig::default() };
+        let seconds = |time: Duration| format!("{} seconds", time.as_secs());
+        let (within, silent) = (seconds(ANSWERED_WITHIN), seconds(SILENT_FOR));
         let url = format!("{}://{}", address.scheme.name(), address.bucket);
         let store: Result<Arc<dyn ObjectStore>, Error> = match address.scheme {
             Scheme::Folder => Ok(Arc::new(LocalFileSystem::new())),
-            Scheme::Gcs => {
-                GoogleCloudStorageBuilder::from_env().with_url(url).with_retry(retry).build().map(shared)
-            }
-            Scheme::S3 => AmazonS3Builder::from_env().with_url(url).with_retry(retry).build().map(shared),
-            Scheme::Azure => {
-                MicrosoftAzureBuilder::from_env().with_url(url).with_retry(retry).build().map(shared)
-            }
+            Scheme::Gcs => GoogleCloudStorageBuilder::from_env()
+                .with_config(GoogleConfigKey::Client(ClientConfigKey::Timeout), within)
+                .with_config(GoogleConfigKey::Client(ClientConfigKey::ReadTimeout), silent)
+                .with_url(url)
+                .with_retry(retry)
+                .build()
+                .map(shared),
+            Scheme::S3 => AmazonS3Builder::from_env()
+                .with_config(AmazonS3ConfigKey::Client(ClientConfigKey::Timeout), within)
+                .with_config(AmazonS3ConfigKey::Client(ClientConfigKey::ReadTimeout), silent)
+                .with_url(url)
+                .with_retry(retry)
+                .build()
+                .map(shared),
+            Scheme::Azure => MicrosoftAzureBuilder::from_env()
+                .with_config(AzureConfigKey::Client(ClientConfigKey::Timeout), within)
+                .with_config(AzureConfigKey::Client(ClientConfigKey::ReadTimeout), silent)
+                .with_url(url)
+                .with_retry(retry)
+                .build()
+                .map(shared),
         };
         let store = store.map_err(|error| told(words(&error)))?;
         Ok(Bucket { address: address.clone(), store })
@@ -156,6 +179,19 @@ impl Bucket {
         })
     }
 
+    /// The names of the folders directly below the prefix.
+    pub fn folders(&self) -> Result<Vec<String>, BucketError> {
+        let (store, address) = (self.store.clone(), self.address.clone());
+        wait_for(&self.address, async move {
+            let prefix = if address.key.is_empty() { Key::default() } else { key_of(&address)? };
+            let found =
+                store.list_with_delimiter(Some(&prefix)).await.map_err(|error| told(&address, &error))?;
+            let names =
+                found.common_prefixes.iter().filter_map(|folder| Some(folder.filename()?.to_string()));
+            Ok(names.filter(|name| is_plain_key(name)).collect())
+        })
+    }
+
     /// The object with this name; an empty name is that of the address itself. `None` if there is none.
     pub fn object(&self, name: &str) -> Result<Option<StoredObject>, BucketError> {
         let (store, address, name) = (self.store.clone(), self.named(name), name.to_string());
@@ -178,22 +214,28 @@ impl Bucket {
     /// its bytes and its version. Stops at the first error.
     pub fn read_all(
         &self,
-        names: &[String],
+        objects: &[StoredObject],
         largest: u64,
         mut each: impl FnMut(&str, Vec<u8>, String) -> Result<(), BucketError>,
     ) -> Result<(), BucketError> {
         let (sender, arrived) = std::sync::mpsc::sync_channel(2);
         let runtime =
             RUNTIME.as_ref().map_err(|error| BucketError::Other(format!("{}: {error}", self.address)))?;
-        let wanted: Vec<(String, BucketAddress)> =
-            names.iter().map(|name| (name.clone(), self.named(name))).collect();
+        let (large, small): (Vec<&StoredObject>, Vec<&StoredObject>) =
+            objects.iter().partition(|object| object.size >= LARGE);
+        let wanted = |objects: Vec<&StoredObject>| -> Vec<(String, BucketAddress)> {
+            objects.iter().map(|object| (object.name.clone(), self.named(&object.name))).collect()
+        };
+        let (large, small) = (wanted(large), wanted(small));
         let store = self.store.clone();
         let task = runtime.spawn(async move {
-            let reading = wanted.into_iter().map(|(name, address)| {
+            let each = |(name, address): (String, BucketAddress)| {
                 let store = store.clone();
                 async move { (name, read(&*store, &address, largest).await) }
-            });
-            let mut reading = futures_util::stream::iter(reading).buffer_unordered(AT_ONCE);
+            };
+            let small = futures_util::stream::iter(small.into_iter().map(each)).buffer_unordered(AT_ONCE);
+            let large = futures_util::stream::iter(large.into_iter().map(each)).buffer_unordered(1);
+            let mut reading = std::pin::pin!(small.chain(large));
             while let Some(one) = reading.next().await {
                 if tokio::task::block_in_place(|| sender.send(one)).is_err() {
                     return;
@@ -258,7 +300,7 @@ impl Bucket {
             let options = PutOptions { mode, ..PutOptions::default() };
             let written = store.put_opts(&key, PutPayload::from(bytes), options).await;
             match written.map_err(|error| told(&address, &error))?.e_tag {
-                Some(etag) => Ok(etag),
+                Some(etag) => Ok(plain_etag(&etag)),
                 None => store
                     .head(&key)
                     .await
@@ -291,11 +333,13 @@ fn stored(name: &str, object: &ObjectMeta) -> StoredObject {
 }
 
 fn etag_of(object: &ObjectMeta) -> String {
-    object
-        .e_tag
-        .clone()
-        .or_else(|| object.version.clone())
-        .unwrap_or_else(|| object.last_modified.to_rfc3339())
+    let version = object.e_tag.as_ref().or(object.version.as_ref());
+    version.map_or_else(|| object.last_modified.to_rfc3339(), |version| plain_etag(version))
+}
+
+/// A version without quotes: Azure writes them everywhere but in lists.
+fn plain_etag(etag: &str) -> String {
+    etag.trim_matches('"').to_string()
 }
 
 async fn read(

@@ -190,6 +190,9 @@ pub(super) struct RunsArgs {
     /// List only the newest N
     #[arg(long, value_name = "N")]
     pub(super) limit: Option<usize>,
+    /// List the shards at an address again and again, until all are complete
+    #[arg(long, conflicts_with = "json")]
+    pub(super) watch: bool,
     /// Print the list as JSON
     #[arg(long)]
     pub(super) json: bool,

@@ -3,14 +3,15 @@
 use super::Exit;
 use super::addresses::{address_in, places, progress};
 use super::args::{ColorWhen, RunsArgs};
-use super::output::{paint, plural, say, say_json, tell};
+use super::output::{paint, plural, say_again, say_json, tell};
 use crate::buckets::{Bucket, BucketAddress};
 use crate::domain::{Shard, ShardBy, Status, Totals, clean_line};
 use crate::history::{PushedShards, ShardProgress, pushed_shards};
 use crate::report::Paint;
-use crate::store::{ClaimState, claim_state, copy_pushed_runs, has_pushed_runs, shard_claim_name};
+use crate::store::{ClaimState, claim_states, copy_pushed_runs, has_pushed_runs, shard_claim_name};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The address of runs that were uploaded, if a path stands for one: an address, or a folder with such runs.
 pub(super) fn pushed_at(path: &Path) -> anyhow::Result<Option<BucketAddress>> {
@@ -38,35 +39,68 @@ struct Row {
     is_queue: bool,
 }
 
-/// Prints how far the shards at an address are.
+/// The shards of a run.
+struct Board {
+    address: BucketAddress,
+    shards: PushedShards,
+    rows: Vec<Row>,
+}
+
+/// Prints how far the shards at an address are; with `--watch` again and again until all are complete.
 pub(super) fn board(address: &BucketAddress, args: &RunsArgs) -> anyhow::Result<Exit> {
-    let folder = copy_pushed_runs(address, &places()?, &mut progress(address))?;
-    let mut shards = pushed_shards(&folder).map_err(|why| anyhow::anyhow!("{address}: {why}"))?;
-    let runs = Bucket::open(address)?;
-    let mut rows = Vec::new();
-    for number in 1..=shards.shard.of {
-        let name = shard_claim_name(Shard { number, ..shards.shard }, &shards.whole);
-        let progress = shards.progress.remove(&number).unwrap_or_default();
-        let is_queue = shards.shard.by == ShardBy::Queue;
-        rows.push(Row { number, claim: claim_state(&runs, &name)?, progress, is_queue });
-    }
-    if args.json {
-        say_json(&serde_json::to_string_pretty(&json_of(address, &shards, &rows))?);
-        return Ok(Exit::Success);
-    }
-    shards.problems.iter().for_each(|problem| tell(&clean_line(problem)));
-    let paint = paint(ColorWhen::Auto);
-    say(&headline(address, &shards, &rows));
-    say(&paint.faint(&format!(
-        "{:>5} {:>11} {:>7} {:>7} {:>7} {:>10}  {:<13} {}",
-        "shard", "done", "passed", "failed", "errored", "not judged", "run", "state"
-    )));
-    for row in &rows {
-        if !say(&line(row, paint)) {
-            break;
+    const EVERY: Duration = Duration::from_secs(10);
+    let mut before: Option<String> = None;
+    loop {
+        let board = Board::read(address)?;
+        if args.json {
+            say_json(&serde_json::to_string_pretty(&board.json())?);
+            return Ok(Exit::Success);
         }
+        let text = board.text(paint(ColorWhen::Auto));
+        if before.as_ref() != Some(&text) {
+            let lines = before.map_or(0, |before| before.lines().count());
+            board.shards.problems.iter().for_each(|problem| tell(&clean_line(problem)));
+            if !say_again(&text, lines) {
+                return Ok(Exit::Success);
+            }
+            before = Some(text);
+        }
+        if !args.watch || board.rows.iter().all(Row::is_complete) {
+            return Ok(Exit::Success);
+        }
+        std::thread::sleep(EVERY);
     }
-    Ok(Exit::Success)
+}
+
+impl Board {
+    fn read(address: &BucketAddress) -> anyhow::Result<Board> {
+        let folder = copy_pushed_runs(address, &places()?, &mut progress(address))?;
+        let mut shards = pushed_shards(&folder).map_err(|why| anyhow::anyhow!("{address}: {why}"))?;
+        let mut states = claim_states(&Bucket::open(address)?)?;
+        let is_queue = shards.shard.by == ShardBy::Queue;
+        let mut row = |number| {
+            let name = shard_claim_name(Shard { number, ..shards.shard }, &shards.whole);
+            let claim = states.remove(&name).unwrap_or(ClaimState::Open);
+            let progress = shards.progress.remove(&number).unwrap_or_default();
+            Row { number, claim, progress, is_queue }
+        };
+        let rows = (1..=shards.shard.of).map(&mut row).collect();
+        Ok(Board { address: address.clone(), shards, rows })
+    }
+
+    fn text(&self, paint: Paint) -> String {
+        let mut lines = vec![headline(&self.address, &self.shards, &self.rows)];
+        lines.push(paint.faint(&format!(
+            "{:>5} {:>11} {:>7} {:>7} {:>7} {:>10}  {:<13} {}",
+            "shard", "done", "passed", "failed", "errored", "not judged", "run", "state"
+        )));
+        lines.extend(self.rows.iter().map(|row| line(row, paint)));
+        lines.join("\n")
+    }
+
+    fn json(&self) -> Value {
+        json_of(&self.address, &self.shards, &self.rows)
+    }
 }
 
 fn totals(rows: &[Row]) -> Totals {

@@ -4,7 +4,7 @@ use super::args::CaseArgs;
 use super::exit_code::counted_failures;
 use super::output::{paint, tell};
 use super::progress::{Reporter, Verbosity};
-use super::push::Uploader;
+use super::uploader::Uploader;
 use crate::domain::{CancelReason, RunEvent, RunState, clean_line};
 use crate::history::ResumedRun;
 use crate::runner::{self, Prepared, Run, RunHandle};
@@ -49,10 +49,10 @@ pub(super) async fn carry_to_the_end(
                 tell("stopping, as the system asks (SIGTERM); --resume runs what is left");
                 handle.cancel(CancelReason::Stop);
             }
-            Some(()) = lost(&mut uploader) => {
+            Some(why) = must_stop(&mut uploader) => {
                 interrupts += 1;
                 reporter.erase();
-                tell("another machine has taken over this shard: stopping");
+                tell(&format!("stopping: {}", clean_line(&why)));
                 handle.cancel(CancelReason::Stop);
             }
             event = events.recv() => {
@@ -80,10 +80,10 @@ pub(super) async fn carry_to_the_end(
     Ok((state, interrupts > 0))
 }
 
-/// Receives a message if another machine takes over the shard; never returns without an upload.
-async fn lost(uploader: &mut Option<&mut Uploader>) -> Option<()> {
+/// Waits until the upload says that the run must stop; never returns without an upload.
+async fn must_stop(uploader: &mut Option<&mut Uploader>) -> Option<String> {
     match uploader {
-        Some(uploader) => uploader.lost.recv().await,
+        Some(uploader) => uploader.must_stop().await,
         None => std::future::pending().await,
     }
 }

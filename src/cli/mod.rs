@@ -33,6 +33,7 @@ mod runs;
 mod select;
 mod share;
 mod trust;
+mod uploader;
 mod version;
 mod watch;
 mod write;

@@ -13,6 +13,17 @@ pub(super) fn say(text: &str) -> bool {
     write_line(io::stdout().lock(), &for_people(text, io::stdout().is_terminal()))
 }
 
+/// Prints text on standard output in the place of the last `before` lines; below them if it is no terminal. Returns `false`
+/// if it was closed.
+pub(super) fn say_again(text: &str, before: usize) -> bool {
+    let mut out = io::stdout().lock();
+    if out.is_terminal() && before > 0 && write!(out, "\x1b[{before}F\x1b[J").is_err() {
+        return false;
+    }
+    drop(out);
+    say(text)
+}
+
 /// Prints text on standard error.
 pub(super) fn tell(text: &str) {
     write_line(io::stderr().lock(), &for_people(text, io::stderr().is_terminal()));

@@ -4,41 +4,27 @@
 use super::Exit;
 use super::addresses::{address_in, places, progress};
 use super::args::CaseArgs;
-use super::output::tell;
-use crate::buckets::{Bucket, BucketAddress, BucketError};
-use crate::domain::{PlannedCases, RunPlan, RunState, Shard, clean_line};
+use super::output::{plural, tell};
+use super::uploader::{ClaimedShard, Heartbeat, Held, Uploaded, Uploader};
+use crate::buckets::{Bucket, BucketAddress};
+use crate::domain::{PlannedCases, RunPlan, RunState, clean_line};
 use crate::history::{MergedRun, done_by_earlier_runs, merge_shards};
 use crate::process::host_name;
 use crate::runner::{Prepared, Stamp};
 use crate::store::{
-    CaseQueue, Claim, ClaimEnd, Claimant, Claimed, PushError, RunKey, RunPush, claim, copy_pushed_runs,
-    fingerprint, run_path, shard_claim_name, whole_plan_text,
+    CaseQueue, Claimant, Claimed, CopyError, MOST_QUEUED, RunKey, claim, copy_pushed_runs, fingerprint,
+    run_path, shard_claim_name, whole_plan_text,
 };
 use anyhow::bail;
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
-
-/// How often the run is uploaded at least.
-const EVERY: Duration = Duration::from_secs(30);
-/// The number of times that the last upload is tried.
-const TRIES: u32 = 3;
-
-/// A shard that this process has claimed.
-pub(super) struct ClaimedShard {
-    address: BucketAddress,
-    runs: Bucket,
-    claim: Claim,
-    shard: Shard,
-}
+use std::time::Duration;
 
 /// What to do about a shard.
 pub(super) enum ShardClaim {
-    /// Run it.
-    Run(Box<ClaimedShard>),
+    /// Run it. The run is uploaded.
+    Run(Box<Uploader>),
     /// There is nothing to run.
     Nothing(Exit),
 }
@@ -77,7 +63,7 @@ pub(super) fn claim_shard(
             cases.lease.as_secs()
         ));
     };
-    match claim(&runs, &name, &claimant(), cases.lease, waits)? {
+    match claim(&runs, &name, &claimant(cases.lease), cases.lease, waits)? {
         Claimed::Done(end) => {
             let run = clean_line(&end.run).into_owned();
             tell(&format!(
@@ -95,108 +81,54 @@ pub(super) fn claim_shard(
             Ok(ShardClaim::Nothing(Exit::UsageError))
         }
         Claimed::Won(claim, is_continued) => {
-            let claimed = ClaimedShard { address, runs, claim, shard };
+            let heartbeat = Heartbeat::start(Held::Shard(claim.clone()))?;
+            let mut claimed = ClaimedShard { address, claim, shard, failed_before: 0 };
             if is_continued {
-                leave_out_done(&claimed, prepared, &whole)?;
+                let left_out = leave_out_done(&mut claimed, prepared, &whole);
+                left_out.inspect_err(|_| {
+                    // Another machine may try it at once.
+                    let _ = claimed.claim.release();
+                })?;
             }
-            Ok(ShardClaim::Run(Box::new(claimed)))
+            let run = run_path(workspace, &prepared.plan.run_id);
+            Ok(ShardClaim::Run(Box::new(Uploader::start(&runs, Uploaded::Shard(claimed), heartbeat, &run)?)))
         }
     }
 }
 
 /// Takes the cases out of the plan that earlier runs of the shard did.
-fn leave_out_done(claimed: &ClaimedShard, prepared: &mut Prepared, whole: &[u8]) -> anyhow::Result<()> {
-    let folder = copy_pushed_runs(&claimed.address, &places()?, &mut progress(&claimed.address));
-    // The machine that had the shard may have ended before it uploaded anything.
-    let Ok(folder) = folder else { return Ok(()) };
+fn leave_out_done(claimed: &mut ClaimedShard, prepared: &mut Prepared, whole: &[u8]) -> anyhow::Result<()> {
+    let folder = match copy_pushed_runs(&claimed.address, &places()?, &mut progress(&claimed.address)) {
+        // The machine that had the shard ended before it uploaded anything.
+        Err(CopyError::Refused(_)) => return Ok(()),
+        folder => folder?,
+    };
     let done = done_by_earlier_runs(&folder, whole, claimed.shard);
+    done.problems.iter().for_each(|problem| tell(&clean_line(problem)));
     let plan = &prepared.plan;
-    let is_left = |case: &usize| !done.contains(&(plan.cases.set(*case), plan.cases.index(*case)));
+    let is_left = |case: &usize| !done.cases.contains(&(plan.cases.set(*case), plan.cases.index(*case)));
     let left: Vec<usize> = (0..plan.cases.len()).filter(is_left).collect();
     let of = plan.cases.len();
     let cases = PlannedCases::of(left.iter().filter_map(|case| plan.cases.get(*case)))?;
+    let failed = match done.failed {
+        0 => String::new(),
+        failed => format!(", of which {} did not pass", plural(failed, "attempt")),
+    };
     tell(&format!(
-        "{}: continued; {} of {of} cases are done at {}",
+        "{}: continued; {} of {of} cases are done at {}{failed}; this run has the others",
         claimed.shard.words(),
         of - cases.len(),
         claimed.address
     ));
+    claimed.failed_before = done.failed;
     prepared.plan = Arc::new(RunPlan { cases, ..plan.without_cases() });
     Ok(())
 }
 
-fn claimant() -> Claimant {
+fn claimant(lease: Duration) -> Claimant {
     let since = jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_else(|_| jiff::Timestamp::now());
-    Claimant { host: format!("{} (process {})", host_name(), std::process::id()), since: since.to_string() }
-}
-
-/// What a process that uploads a run holds.
-enum Holding {
-    /// A shard.
-    Shard(Claim),
-    /// Cases of a queue, each of which has so many attempts.
-    Cases(Arc<CaseQueue>, u32),
-}
-
-impl Holding {
-    /// How often a sign of life is due.
-    fn beat_every(&self) -> Duration {
-        match self {
-            Holding::Shard(claim) => claim.beat_every(),
-            Holding::Cases(queue, _) => queue.beat_every(),
-        }
-    }
-
-    /// How often the run is uploaded. The cases of a queue are done only when they are uploaded.
-    fn upload_every(&self) -> Duration {
-        match self {
-            Holding::Shard(claim) => claim.beat_every().min(EVERY),
-            Holding::Cases(queue, _) => (queue.beat_every() / 2).min(Duration::from_secs(2)),
-        }
-    }
-
-    /// Shows a sign of life. Returns `false` if another machine has taken over.
-    fn beat(&mut self) -> Result<bool, BucketError> {
-        match self {
-            Holding::Shard(claim) => claim.beat(),
-            Holding::Cases(queue, _) => queue.beat().map(|()| true),
-        }
-    }
-
-    /// Uploads what was written since the last time.
-    fn send(&self, push: &mut RunPush) -> Result<(), PushError> {
-        let sent = push.send()?;
-        if let Holding::Cases(queue, repeat) = self {
-            queue.uploaded(&sent, *repeat)?;
-        }
-        Ok(())
-    }
-}
-
-/// Uploads a run on a thread of its own while it goes on.
-pub(super) struct Uploader {
-    stop: Sender<()>,
-    /// Receives a message if another machine took the shard over.
-    pub(super) lost: tokio::sync::mpsc::Receiver<()>,
-    /// Whether this process still has the shard at the end.
-    thread: JoinHandle<Result<bool, PushError>>,
-    what: Uploaded,
-    run: String,
-}
-
-/// What is uploaded.
-enum Uploaded {
-    Shard(ClaimedShard),
-    Cases(BucketAddress, Arc<CaseQueue>),
-}
-
-impl ClaimedShard {
-    /// Starts to upload the folder of a run, as soon as it exists.
-    pub(super) fn upload(self, run: &Path) -> std::io::Result<Uploader> {
-        let holding = Holding::Shard(self.claim.clone());
-        let runs = self.runs.clone();
-        Uploader::start(&runs, Uploaded::Shard(self), holding, run)
-    }
+    let host = format!("{} (process {})", host_name(), std::process::id());
+    Claimant { host, since: since.to_string(), lease_s: lease.as_secs() }
 }
 
 /// Joins the machines that take the cases of a plan from a queue, and starts to upload the folder of this machine's run.
@@ -220,11 +152,14 @@ pub(super) fn join_queue(
         );
     }
     let plan = &prepared.plan;
+    if plan.cases.len() > MOST_QUEUED {
+        bail!("--queue: {} cases are more than {MOST_QUEUED}; use --shard and --push", plan.cases.len());
+    }
     let queue = Arc::new(CaseQueue::new(&runs, &digest, &plan.run_id, plan.cases.len(), cases.lease));
     queue.beat()?;
-    let holding = Holding::Cases(queue.clone(), plan.options.repeat);
+    let heartbeat = Heartbeat::start(Held::Cases(queue.clone(), plan.options.repeat))?;
     let run = run_path(workspace, &plan.run_id);
-    let uploader = Uploader::start(&runs, Uploaded::Cases(address, queue.clone()), holding, &run)?;
+    let uploader = Uploader::start(&runs, Uploaded::Cases(queue.clone()), heartbeat, &run)?;
     prepared.queue = Some(queue);
     Ok(uploader)
 }
@@ -237,94 +172,4 @@ pub(super) fn merged_queue(to: &Path, workspace: &Path) -> anyhow::Result<RunSta
     let MergedRun { state, remarks, .. } = merge_shards(&[folder], place, &HashSet::new(), RunKey::find())?;
     remarks.iter().for_each(|remark| tell(&clean_line(remark)));
     Ok(state)
-}
-
-/// Uploads a run until it is told to stop. Returns whether this process still holds what it runs.
-fn upload(
-    holding: &mut Holding,
-    push: &mut RunPush,
-    stopped: &Receiver<()>,
-    loses: &tokio::sync::mpsc::Sender<()>,
-) -> Result<bool, PushError> {
-    let warn =
-        |error: &dyn std::fmt::Display| tell(&format!("warning: --push: {}", clean_line(&error.to_string())));
-    let (mut beaten, mut sent): (Option<Instant>, Option<Instant>) = (None, None);
-    loop {
-        if beaten.is_none_or(|at| at.elapsed() >= holding.beat_every()) {
-            match holding.beat() {
-                Ok(true) => beaten = Some(Instant::now()),
-                Ok(false) => {
-                    let _ = loses.try_send(());
-                    return Ok(false);
-                }
-                // It is tried again with the next upload.
-                Err(error) => warn(&error),
-            }
-        }
-        match holding.send(push) {
-            Ok(()) => sent = Some(Instant::now()),
-            // The run creates its folder at its start.
-            Err(PushError::Folder { .. }) if sent.is_none() => {}
-            Err(error) => warn(&error),
-        }
-        match stopped.recv_timeout(holding.upload_every()) {
-            Err(RecvTimeoutError::Timeout) => {}
-            _ => return send_rest(holding, push).map(|()| true),
-        }
-    }
-}
-
-fn send_rest(holding: &Holding, push: &mut RunPush) -> Result<(), PushError> {
-    for _ in 1..TRIES {
-        if holding.send(push).is_ok() {
-            return Ok(());
-        }
-        std::thread::sleep(Duration::from_millis(500));
-    }
-    holding.send(push)
-}
-
-impl Uploader {
-    fn start(runs: &Bucket, what: Uploaded, mut holding: Holding, run: &Path) -> std::io::Result<Uploader> {
-        let (stop, stopped) = channel();
-        let (loses, lost) = tokio::sync::mpsc::channel(1);
-        let mut push = RunPush::new(runs, run);
-        let work = move || upload(&mut holding, &mut push, &stopped, &loses);
-        let thread = std::thread::Builder::new().name("push".into()).spawn(work)?;
-        let run = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Uploader { stop, lost, thread, what, run })
-    }
-
-    /// Uploads the rest. `exit` is the exit code of a run that ended; `None` if it was interrupted. Errors: the run is not
-    /// uploaded completely.
-    pub(super) fn finish(self, exit: Option<Exit>) -> anyhow::Result<()> {
-        let Uploader { stop, thread, what, run, .. } = self;
-        drop(stop);
-        let address = match &what {
-            Uploaded::Shard(claimed) => &claimed.address,
-            Uploaded::Cases(address, _) => address,
-        };
-        let Ok(sent) = thread.join() else { bail!("the upload to {address} was aborted") };
-        let is_held = sent?;
-        let claimed = match what {
-            Uploaded::Cases(_, queue) => return Ok(queue.leave()?),
-            Uploaded::Shard(claimed) => claimed,
-        };
-        let (address, shard) = (&claimed.address, claimed.shard);
-        if !is_held {
-            bail!("--push: another machine has taken over {}; its results count", shard.words());
-        }
-        match exit {
-            None => claimed.claim.release()?,
-            Some(exit) => claimed.claim.complete(&ClaimEnd { run: run.clone(), exit: exit.code() })?,
-        }
-        let next = match shard.of {
-            1 => format!(
-                "evaltrail {address} explores it, evaltrail merge {address} makes it one of your runs"
-            ),
-            _ => format!("evaltrail runs {address} lists the shards, evaltrail merge {address} merges them"),
-        };
-        tell(&format!("run {run} is at {address}; {next}"));
-        Ok(())
-    }
 }

@@ -8,6 +8,7 @@ use super::output::{json_output, paint, say, tell};
 use super::paths::{open_targets, parse_target, place_of};
 use super::push::{ShardClaim, claim_shard, join_queue, merged_queue};
 use super::select::{only_changed, only_failed};
+use super::uploader::Uploader;
 use super::write::make_asking;
 use super::{Exit, github, trust};
 use crate::config::{ShardChoice, job_of_environment, shard_of_environment};
@@ -16,7 +17,6 @@ use crate::formats::recording::recording_line;
 use crate::history::{Resume, ResumedRun, unfinished};
 use crate::report::{run_summary, write_json_report};
 use crate::runner::{self, Prepared, Request, Selection};
-use crate::store::run_path;
 use crate::workspace::Workspace;
 use anyhow::Context;
 use std::path::{Path, PathBuf};
@@ -151,10 +151,9 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
         Ok(resumed) => resumed.flatten(),
         Err(exit) => return Ok(exit),
     };
-    let run = run_path(&workspace.root, &prepared.plan.run_id);
     let mut uploader = match (&cases.push, &cases.queue) {
         (Some(to), _) => match claim_shard(cases, to, &mut prepared, &workspace.root)? {
-            ShardClaim::Run(claimed) => Some(claimed.upload(&run)?),
+            ShardClaim::Run(uploader) => Some(*uploader),
             ShardClaim::Nothing(exit) => return Ok(exit),
         },
         (None, Some(to)) => Some(join_queue(cases, to, &mut prepared, &workspace.root)?),
@@ -175,10 +174,12 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
         if !interrupted {
             let own = state.totals.ended();
             state = merged_queue(to, &workspace.root)?;
-            tell(&format!(
-                "the queue is empty: this machine ran {own} of {} attempts",
-                state.plan.attempts()
-            ));
+            let (all, left) = (state.plan.attempts(), state.outstanding().len());
+            let words = match left {
+                0 => "the queue is empty".to_string(),
+                left => format!("{left} of {all} attempts were not run"),
+            };
+            tell(&format!("{words}; this machine ran {own} of {all} attempts"));
         }
     }
     let all_written = finish(cases, how.record.as_deref(), (&state, &workspace.root))?;
@@ -198,13 +199,15 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
     }
     let tolerated = Tolerated {
         failures: cases.max_failures,
+        before: uploader.as_ref().map_or(0, Uploader::failed_before),
         broke: broke.map(|(broke, _)| broke).filter(|_| cases.fail_on.is_some()),
     };
-    let exit = exit_of(&state, &tolerated, interrupted, bad_input);
     if let Some(uploader) = uploader {
-        uploader.finish(state.outstanding().is_empty().then_some(exit))?;
+        let is_complete = state.outstanding().is_empty();
+        let exit = exit_of(&state, &tolerated, false, bad_input);
+        uploader.finish(is_complete.then_some((exit, state.plan.attempts())))?;
     }
-    match exit {
+    match exit_of(&state, &tolerated, interrupted, bad_input) {
         Exit::Success | Exit::Failures if !all_written => Ok(Exit::UsageError),
         exit => Ok(exit),
     }

@@ -20,6 +20,9 @@ pub(super) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
     if let Some(address) = pushed_at(&args.folder)? {
         return board(&address, &args);
     }
+    if args.watch {
+        anyhow::bail!("--watch: {} has no runs of shards that machines push there", args.folder.display());
+    }
     let workspace = Workspace::open(&args.folder)?;
     let history = history_of(&workspace);
     let shown = history.runs.iter().take(args.limit.unwrap_or(usize::MAX));

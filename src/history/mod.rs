@@ -29,7 +29,7 @@ pub use latest::{
 };
 pub use merge::{MergeError, MergedRun, merge_shards};
 pub use past_run::{PastRun, PastSet};
-pub use pushed::{PushedShards, ShardProgress, done_by_earlier_runs, pushed_shards};
+pub use pushed::{DoneCases, PushedShards, ShardProgress, done_by_earlier_runs, pushed_shards};
 pub use recorded::recorded_results;
 pub use resume::{Resume, ResumedRun, unfinished};
 pub use retention::remove_old_runs;

@@ -36,27 +36,40 @@ pub struct PushedShards {
     pub problems: Vec<String>,
 }
 
-/// The cases of a shard, by set and index, of which runs in a folder have all attempts. `whole` is the text of the plan of
-/// all shards.
-pub fn done_by_earlier_runs(folder: &Path, whole: &[u8], shard: Shard) -> BTreeSet<(usize, usize)> {
+/// The cases of a shard that earlier runs did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DoneCases {
+    /// The cases of which all attempts ended, by set and index.
+    pub cases: BTreeSet<(usize, usize)>,
+    /// The number of their attempts that did not pass, without those of quarantined cases.
+    pub failed: usize,
+    /// What could not be read.
+    pub problems: Vec<String>,
+}
+
+/// The cases of a shard of which runs in a folder have all attempts. `whole` is the text of the plan of all shards.
+pub fn done_by_earlier_runs(folder: &Path, whole: &[u8], shard: Shard) -> DoneCases {
     let whole = fingerprint(&[whole]);
-    let Ok((shards, _)) = shards_below(&[folder.to_path_buf()], RunKey::find().as_ref()) else {
-        // There are no runs yet.
-        return BTreeSet::new();
+    let (shards, problems) = match shards_below(&[folder.to_path_buf()], RunKey::find().as_ref()) {
+        Ok(found) => found,
+        Err(error) => return DoneCases { problems: vec![error.to_string()], ..DoneCases::default() },
     };
-    let mut attempts: BTreeMap<(usize, usize), BTreeSet<u32>> = BTreeMap::new();
+    // Whether each attempt counts as a failure. Of two results, that of the later run counts.
+    let mut attempts: BTreeMap<(usize, usize), BTreeMap<u32, bool>> = BTreeMap::new();
     let mut repeat = 1;
     for one in shards.iter().filter(|one| one.whole == whole && one.shard == shard) {
         let plan = &one.run.state.plan;
         repeat = plan.options.repeat;
         for attempt in one.run.state.finished.iter() {
             let case = attempt.key.case;
+            let is_failure = attempt.status != Status::Passed && plan.cases.quarantine(case).is_none();
             let place = (plan.cases.set(case), plan.cases.index(case));
-            attempts.entry(place).or_default().insert(attempt.key.attempt);
+            attempts.entry(place).or_default().insert(attempt.key.attempt, is_failure);
         }
     }
-    let is_done = |numbers: &BTreeSet<u32>| numbers.len() >= repeat as usize;
-    attempts.into_iter().filter(|(_, numbers)| is_done(numbers)).map(|(place, _)| place).collect()
+    attempts.retain(|_, attempts| attempts.len() >= repeat as usize);
+    let failed = attempts.values().flat_map(BTreeMap::values).filter(|is_failure| **is_failure).count();
+    DoneCases { cases: attempts.into_keys().collect(), failed, problems }
 }
 
 /// How far the shards in a folder are. Of several plans, the one of the newest run counts. Errors: the message says that

@@ -62,6 +62,7 @@ pub(super) async fn execute(
     let limits = AgentLimits::of(&shared.plan);
     let mut outstanding_attempts = VecDeque::<AttemptKey>::from(outstanding_attempts);
     let mut tasks = JoinSet::new();
+    let of_queue = queue.clone();
     let mut taken = queue.map(|queue| TakenCases { queue, of: std::mem::take(&mut outstanding_attempts) });
     while taken.is_some() || !outstanding_attempts.is_empty() {
         let Ok(slot) = slots.clone().acquire_owned().await else { break };
@@ -87,7 +88,7 @@ pub(super) async fn execute(
             break;
         }
         let Ok(cancel) = answer.await else { break };
-        let (shared, reports) = (shared.clone(), reports.clone());
+        let (shared, reports, of_queue) = (shared.clone(), reports.clone(), of_queue.clone());
         let room: Room = Arc::new(Mutex::new(Some((slot, permit))));
         let memory = AttemptMemory::of(&shared.agents.memory);
         let teller = Teller { key, room: room.clone(), memory: memory.clone(), reports: reports.clone() };
@@ -98,6 +99,10 @@ pub(super) async fn execute(
             // The slots are released only now, so that no more attempts than allowed are ever shown at the same time.
             if is_recorded.await == Ok(false) {
                 memory.stays();
+                if let Some(queue) = of_queue {
+                    // If this fails, the case is taken over when this machine is gone.
+                    let _ = tokio::task::spawn_blocking(move || queue.give_up(key.case)).await;
+                }
             }
             drop(room);
         });

@@ -14,10 +14,11 @@ use crate::buckets::{BigQueryTable, Bucket, BucketAddress, BucketError, Scheme, 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 /// The maximum size of an object that is fetched, in bytes.
 const LARGEST: u64 = 2 << 30;
@@ -56,6 +57,28 @@ struct Copies {
     _lock: File,
 }
 
+/// The longest time for which another process may update the copies of a bucket.
+const LOCKED_FOR: Duration = Duration::from_secs(300);
+
+/// Locks a file. Errors: another process has it locked for longer than the limit.
+fn lock_within(file: &File, limit: Duration) -> io::Result<()> {
+    let began = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if began.elapsed() > limit => {
+                let why = format!(
+                    "another evaltrail process has been copying from this bucket for {} s",
+                    limit.as_secs()
+                );
+                return Err(io::Error::new(io::ErrorKind::TimedOut, why));
+            }
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
+}
+
 /// The form of `versions.json`.
 #[derive(Default, Serialize, Deserialize)]
 struct Versions {
@@ -82,6 +105,25 @@ pub fn copy_bucket(
         Some(object) => copies.update_file(address, object, beside, on_fetched)?,
         None => copies.update_folder(&bucket, on_fetched)?,
     }
+    Ok(copies.path_of(&address.key))
+}
+
+/// Copies the folders below an address but some, or updates the copies, and returns the path.
+pub(super) fn copy_folders(
+    address: &BucketAddress,
+    but: &[&str],
+    places: &Places,
+    on_fetched: OnFetched,
+) -> Result<PathBuf, CopyError> {
+    let bucket = Bucket::open(address)?;
+    let mut copies = Copies::open(address, places)?;
+    let mut wanted = Vec::new();
+    for folder in bucket.folders()?.into_iter().filter(|folder| !but.contains(&folder.as_str())) {
+        let named =
+            |object: StoredObject| StoredObject { name: format!("{folder}/{}", object.name), ..object };
+        wanted.extend(bucket.below(&folder).list()?.into_iter().map(named));
+    }
+    copies.update(&bucket, wanted, on_fetched)?;
     Ok(copies.path_of(&address.key))
 }
 
@@ -117,7 +159,7 @@ impl Copies {
         let lock_path = folder.join("lock");
         let lock =
             OpenOptions::new().create(true).append(true).open(&lock_path).map_err(cache(&lock_path))?;
-        lock.lock().map_err(cache(&lock_path))?;
+        lock_within(&lock, LOCKED_FOR).map_err(cache(&lock_path))?;
         // Without versions, everything is fetched again.
         let stored: Option<Versions> = read_file(&folder.join(VERSIONS), LARGEST_VERSIONS)
             .ok()
@@ -152,6 +194,16 @@ impl Copies {
 
     fn update_folder(&mut self, bucket: &Bucket, on_fetched: OnFetched) -> Result<(), CopyError> {
         let found = bucket.list()?;
+        self.update(bucket, found, on_fetched)
+    }
+
+    /// Updates the copies of a folder, in which these objects were found.
+    fn update(
+        &mut self,
+        bucket: &Bucket,
+        found: Vec<StoredObject>,
+        on_fetched: OnFetched,
+    ) -> Result<(), CopyError> {
         let all = found.len();
         let is_used = |object: &StoredObject| {
             ENDINGS.iter().any(|ending| object.name.ends_with(ending)) && !is_own(&object.name)
@@ -194,7 +246,7 @@ impl Copies {
             let key = key_of(&object.name);
             self.versions.get(&key) != Some(&object.etag) || !self.path_of(&key).is_file()
         };
-        let stale: Vec<String> = wanted.iter().filter(is_stale).map(|object| object.name.clone()).collect();
+        let stale: Vec<StoredObject> = wanted.iter().filter(is_stale).cloned().collect();
         if stale.is_empty() {
             return self.save();
         }
@@ -311,7 +363,7 @@ pub fn with_addresses(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// An edit of a file that is the copy of an object. It is written to the store before it is written to the copy.
+/// An edit of a file that is the copy of an object. The copies are locked until it is dropped.
 pub(super) struct CopyEdit {
     path: PathBuf,
     address: BucketAddress,
@@ -333,39 +385,48 @@ impl CopyEdit {
         Ok(Some(CopyEdit { path, address, copies }))
     }
 
-    /// Replaces the object. If it was changed after it was fetched, the copy gets its content.
-    pub(super) fn replace(&mut self, new: &[u8]) -> Result<(), CopyError> {
+    /// Replaces the object, and returns its version for [`CopyEdit::finish`]. If it was changed after it was fetched, the copy
+    /// gets its content. Until the edit is finished, the version of the copy is unknown, so that an interrupted edit is
+    /// fetched again.
+    pub(super) fn replace(&mut self, new: &[u8]) -> Result<String, CopyError> {
         let bucket = Bucket::open(&self.address)?;
-        let written = bucket.replace("", new.to_vec(), &self.version()?);
-        if let Err(BucketError::Changed(_)) = &written {
-            let (theirs, etag) = bucket.read("", LARGEST)?;
-            write_copy(&self.path, &theirs)
-                .map_err(|source| CopyError::Cache { path: self.path.display().to_string(), source })?;
-            self.remember(etag)?;
+        let missing = || BucketError::Missing(self.address.to_string());
+        let version = self.copies.versions.remove(&self.address.key).ok_or_else(missing)?;
+        self.copies.save()?;
+        match bucket.replace("", new.to_vec(), &version) {
+            Ok(written) => Ok(written),
+            Err(BucketError::Changed(changed)) => {
+                let (theirs, etag) = bucket.read("", LARGEST)?;
+                write_copy(&self.path, &theirs)
+                    .map_err(|source| CopyError::Cache { path: self.path.display().to_string(), source })?;
+                self.finish(etag)?;
+                Err(BucketError::Changed(changed).into())
+            }
+            Err(error) => {
+                // The object may have been written although there was no answer; then its version differs.
+                self.finish(version)?;
+                Err(error.into())
+            }
         }
-        self.remember(written?)
     }
 
-    /// Creates the object, which must not exist yet.
-    pub(super) fn create(&mut self, bytes: &[u8]) -> Result<(), CopyError> {
-        let written = Bucket::open(&self.address)?.create("", bytes.to_vec())?;
-        self.remember(written)
+    /// Creates the object, which must not exist yet, and returns its version for [`CopyEdit::finish`].
+    pub(super) fn create(&mut self, bytes: &[u8]) -> Result<String, CopyError> {
+        Ok(Bucket::open(&self.address)?.create("", bytes.to_vec())?)
     }
 
     /// Deletes the object.
     pub(super) fn remove(&mut self) -> Result<(), CopyError> {
-        Bucket::open(&self.address)?.delete("", &self.version()?)?;
+        let missing = || BucketError::Missing(self.address.to_string());
+        let version = self.copies.versions.get(&self.address.key).ok_or_else(missing)?;
+        Bucket::open(&self.address)?.delete("", version)?;
         self.copies.versions.remove(&self.address.key);
         self.copies.save()
     }
 
-    fn version(&self) -> Result<String, CopyError> {
-        let missing = || BucketError::Missing(self.address.to_string());
-        Ok(self.copies.versions.get(&self.address.key).cloned().ok_or_else(missing)?)
-    }
-
-    fn remember(&mut self, etag: String) -> Result<(), CopyError> {
-        self.copies.versions.insert(self.address.key.clone(), etag);
+    /// Remembers the version of the copy, after it was written.
+    pub(super) fn finish(&mut self, version: String) -> Result<(), CopyError> {
+        self.copies.versions.insert(self.address.key.clone(), version);
         self.copies.save()
     }
 }

@@ -11,12 +11,17 @@
 use crate::buckets::{Bucket, BucketError, StoredObject};
 use crate::domain::Shard;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// The part of the lease after which the machine that has a claim shows another sign of life.
 const BEATS: u32 = 6;
 /// The maximum size of the objects, in bytes.
 const LARGEST: u64 = 64 << 10;
+/// The longest lease of another machine that is waited for.
+const LONGEST_LEASE: Duration = Duration::from_secs(3600);
+/// The number of claims on one part. Other numbers are not evaltrail's.
+const MOST_CLAIMS: u32 = 999_999;
 const FOLDER: &str = "claims";
 const BEAT: &str = "beat";
 const RELEASED: &str = "released";
@@ -29,6 +34,9 @@ pub struct Claimant {
     pub host: String,
     /// When it made the claim (RFC 3339).
     pub since: String,
+    /// The time without a sign of life after which its claims may be taken over, in seconds.
+    #[serde(default)]
+    pub lease_s: u64,
 }
 
 /// The end of a part.
@@ -102,8 +110,10 @@ pub fn claim(
             let (last, object) = sign_of_life(&objects, generation);
             match &seen {
                 None => {
-                    let claimant = read_json(&bucket, &generation_name(generation))?;
+                    let claimant: Claimant = read_json(&bucket, &generation_name(generation))?;
                     waits(&claimant);
+                    // The other machine shows signs of life as its own lease says.
+                    let lease = lease.max(Duration::from_secs(claimant.lease_s).min(LONGEST_LEASE));
                     let age = Duration::from_secs(
                         unix_now().saturating_sub(object.map_or(0, |beat| beat.written)).max(0) as u64,
                     );
@@ -134,23 +144,37 @@ pub fn claim(
     }
 }
 
-/// The state of a part.
-pub fn claim_state(runs: &Bucket, name: &str) -> Result<ClaimState, BucketError> {
-    let bucket = runs.below(FOLDER).below(name);
-    let objects = bucket.list()?;
-    if objects.iter().any(|object| object.name == DONE) {
-        return Ok(ClaimState::Done(read_json(&bucket, DONE)?));
+/// The states of the parts that were claimed in a place for runs, by name.
+pub fn claim_states(runs: &Bucket) -> Result<BTreeMap<String, ClaimState>, BucketError> {
+    let all = runs.below(FOLDER);
+    let mut by_name: BTreeMap<String, Vec<StoredObject>> = BTreeMap::new();
+    for object in all.list()? {
+        if let Some((name, rest)) = object.name.split_once('/') {
+            let rest = rest.to_string();
+            by_name.entry(name.to_string()).or_default().push(StoredObject { name: rest, ..object });
+        }
     }
-    let generation = newest(&objects);
+    let state = |(name, objects): (String, Vec<StoredObject>)| {
+        let state = state_of(&all.below(&name), &objects)?;
+        Ok((name, state))
+    };
+    by_name.into_iter().map(state).collect()
+}
+
+fn state_of(bucket: &Bucket, objects: &[StoredObject]) -> Result<ClaimState, BucketError> {
+    if objects.iter().any(|object| object.name == DONE) {
+        return Ok(ClaimState::Done(read_json(bucket, DONE)?));
+    }
+    let generation = newest(objects);
     if generation == 0 {
         return Ok(ClaimState::Open);
     }
-    if released(&bucket, &objects)? == generation {
+    if released(bucket, objects)? == generation {
         return Ok(ClaimState::Released);
     }
-    let (_, object) = sign_of_life(&objects, generation);
+    let (_, object) = sign_of_life(objects, generation);
     let age = unix_now() - object.map_or(0, |object| object.written);
-    Ok(ClaimState::Held(read_json(&bucket, &generation_name(generation))?, age.max(0)))
+    Ok(ClaimState::Held(read_json(bucket, &generation_name(generation))?, age.max(0)))
 }
 
 impl Claim {
@@ -189,7 +213,9 @@ fn generation_name(generation: u32) -> String {
 
 /// The number of the newest claim; 0 if there is none.
 fn newest(objects: &[StoredObject]) -> u32 {
-    objects.iter().filter_map(|object| object.name.parse::<u32>().ok()).max().unwrap_or(0)
+    let number =
+        |object: &StoredObject| object.name.parse::<u32>().ok().filter(|number| *number < MOST_CLAIMS);
+    objects.iter().filter_map(number).max().unwrap_or(0)
 }
 
 /// The number of the last claim that was given up; 0 if there is none.
@@ -238,7 +264,7 @@ mod tests {
     }
 
     fn own(host: &str) -> Claimant {
-        Claimant { host: host.into(), since: "2026-11-20T10:00:00Z".into() }
+        Claimant { host: host.into(), since: "2026-11-20T10:00:00Z".into(), lease_s: 0 }
     }
 
     #[test]
@@ -262,10 +288,9 @@ mod tests {
             assert_eq!(waited, [own("a")]);
             stop.send(()).unwrap();
         });
-        assert!(
-            matches!(claim_state(&runs, "shard-1").unwrap(), ClaimState::Held(who, _) if who == own("a"))
-        );
-        assert_eq!(claim_state(&runs, "shard-2").unwrap(), ClaimState::Open);
+        let states = claim_states(&runs).unwrap();
+        assert!(matches!(&states["shard-1"], ClaimState::Held(who, _) if *who == own("a")), "{states:?}");
+        assert_eq!(states.len(), 1);
     }
 
     #[test]
@@ -280,7 +305,7 @@ mod tests {
         assert!(!first.beat().unwrap(), "the first one learns of it");
         assert!(second.beat().unwrap());
         second.release().unwrap();
-        assert_eq!(claim_state(&runs, "s").unwrap(), ClaimState::Released);
+        assert_eq!(claim_states(&runs).unwrap()["s"], ClaimState::Released);
         let Claimed::Won(third, true) = super::claim(&runs, "s", &own("c"), LEASE, |_| panic!()).unwrap()
         else {
             panic!()

@@ -39,7 +39,7 @@ mod whole_plan;
 pub use answers::{Answers, CachedResponse};
 pub use baseline::{BASELINE_FILE, Baseline, baseline_path, baseline_run_id, read_baseline, write_baseline};
 pub use bucket_copy::{CopyError, OnFetched, address_of_copy, copy_bucket, copy_table, with_addresses};
-pub use claims::{Claim, ClaimEnd, ClaimState, Claimant, Claimed, claim, claim_state, shard_claim_name};
+pub use claims::{Claim, ClaimEnd, ClaimState, Claimant, Claimed, claim, claim_states, shard_claim_name};
 pub use decisions::{read_decisions, save_decisions};
 pub use edits::{Done, EditFailed, EditLog, FileAction, FileJob, Scope, UndoError};
 pub use journal::{
@@ -49,7 +49,7 @@ pub use journal::{
 pub use places::Places;
 pub use plan_file::{RUN_FORMAT, StoredPlan};
 pub use pushed::{PushError, RunPush, copy_pushed_runs, has_pushed_runs};
-pub use queue::{CaseQueue, NextCase};
+pub use queue::{CaseQueue, MOST_QUEUED, NextCase};
 pub use read::{read_file, read_head, read_text_file};
 pub use remembered::Remembered;
 pub use run_export::{export_run, unpack_run};

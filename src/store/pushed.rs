@@ -7,22 +7,23 @@
 //! <address>/claims/…                                           which machine executes what
 //! ```
 
-use super::bucket_copy::{CopyError, OnFetched, copy_bucket};
+use super::bucket_copy::{CopyError, OnFetched, copy_folders};
 use super::journal_line::JOURNAL;
 use super::own_folder::OwnFolder;
 use super::places::Places;
 use super::plan_file::PLAN;
 use super::temporary::write_beside;
-use super::whole_plan::WHOLE_PLAN;
+use super::whole_plan::{WHOLE_PLAN, shard_folders};
 use crate::buckets::{Bucket, BucketAddress, BucketError};
 use crate::domain::AttemptKey;
 use serde::Deserialize;
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// The maximum size of a part, in bytes, unless a line is longer.
-const LARGEST_PART: u64 = 32 << 20;
+const LARGEST_PART: u64 = 8 << 20;
 const PART: &str = "journal-";
 const PART_ENDING: &str = ".jsonl";
 
@@ -52,6 +53,7 @@ pub struct RunPush {
     has_plan: bool,
     /// The attempts that were uploaded by a call that failed afterwards.
     unreported: Vec<AttemptKey>,
+    attempts: HashSet<AttemptKey>,
 }
 
 impl RunPush {
@@ -64,6 +66,7 @@ impl RunPush {
             sent: 0,
             has_plan: false,
             unreported: Vec::new(),
+            attempts: HashSet::new(),
         }
     }
 
@@ -91,9 +94,15 @@ impl RunPush {
             let keys: Vec<AttemptKey> = part.split(|byte| *byte == b'\n').filter_map(key_of_line).collect();
             self.bucket.put(&format!("{PART}{:016}{PART_ENDING}", self.sent), part)?;
             self.sent = next;
+            self.attempts.extend(&keys);
             self.unreported.extend(keys);
         }
         Ok(std::mem::take(&mut self.unreported))
+    }
+
+    /// The number of attempts that were uploaded.
+    pub fn attempts(&self) -> usize {
+        self.attempts.len()
     }
 
     /// The next complete lines of the journal; nothing if there are none.
@@ -131,13 +140,10 @@ pub fn copy_pushed_runs(
     places: &Places,
     on_fetched: OnFetched,
 ) -> Result<PathBuf, CopyError> {
-    let path = copy_bucket(address, &[], places, on_fetched)?;
+    let path = copy_folders(address, &["claims", "queue"], places, on_fetched)?;
     let told = |source: io::Error| CopyError::Cache { path: path.display().to_string(), source };
-    for entry in fs::read_dir(&path).map_err(told)? {
-        let folder = entry.map_err(told)?.path();
-        if folder.join(PLAN).is_file() {
-            join_parts(&folder).map_err(told)?;
-        }
+    for folder in shard_folders(&path).map_err(told)? {
+        join_parts(&folder).map_err(told)?;
     }
     Ok(path)
 }
@@ -171,6 +177,10 @@ fn join_parts(folder: &Path) -> io::Result<()> {
         follows
     });
     let journal = folder.join(JOURNAL);
+    // A run that was copied there as a whole has no parts.
+    if parts.is_empty() && journal.exists() {
+        return Ok(());
+    }
     if fs::metadata(&journal).is_ok_and(|meta| meta.len() == length) {
         return Ok(());
     }

@@ -19,6 +19,10 @@ use std::time::{Duration, Instant};
 const BEATS: u32 = 6;
 /// The number of cases in a row that others took, after which all claims are listed again.
 const CONFLICTS: usize = 8;
+/// The number of claims on one case. Other numbers are not evaltrail's.
+const MOST_CLAIMS: u32 = 9_999;
+/// The maximum number of cases of a queue: each has two objects or more.
+pub const MOST_QUEUED: usize = 90_000;
 /// The maximum size of a claim, in bytes.
 const LARGEST: u64 = 4096;
 
@@ -146,19 +150,20 @@ impl CaseQueue {
 
     /// Claims a case. Returns `false` if another worker was faster.
     fn take(&self, case: usize, claim: u32) -> Result<bool, BucketError> {
-        let created = self.bucket.create(&claim_name(case, claim), self.worker.clone().into_bytes());
+        let is_own = match self.bucket.create(&claim_name(case, claim), self.worker.clone().into_bytes()) {
+            Ok(_) => true,
+            // It may be the own one, whose confirmation was lost.
+            Err(BucketError::Exists(_)) => self.worker_of(case, claim)?.as_deref() == Some(&self.worker),
+            Err(error) => return Err(error),
+        };
         let mut known = self.known();
         known.claims.insert(case, claim);
         known.next = case + 1;
-        match created {
-            Ok(_) => {
-                known.own.insert(case);
-                known.workers.insert((case, claim), self.worker.clone());
-                Ok(true)
-            }
-            Err(BucketError::Exists(_)) => Ok(false),
-            Err(error) => Err(error),
+        if is_own {
+            known.own.insert(case);
+            known.workers.insert((case, claim), self.worker.clone());
         }
+        Ok(is_own)
     }
 
     /// Reads what the others did.
@@ -172,12 +177,15 @@ impl CaseQueue {
                 .name
                 .split_once('.')
                 .and_then(|(case, claim)| Some((case.parse::<usize>().ok()?, claim.parse::<u32>().ok()?)));
+            // Other names are not evaltrail's.
+            let parsed = parsed.filter(|(case, claim)| *case < self.cases && *claim < MOST_CLAIMS);
             if let Some((case, claim)) = parsed {
                 let newest = known.claims.entry(case).or_insert(claim);
                 *newest = claim.max(*newest);
             }
         }
-        known.done.extend(done.iter().filter_map(|object| object.name.parse::<usize>().ok()));
+        let done = done.iter().filter_map(|object| object.name.parse::<usize>().ok());
+        known.done.extend(done.filter(|case| *case < self.cases));
         known.gone.extend(gone.into_iter().map(|object| object.name));
         for object in workers {
             let seen = known.signs.entry(object.name).or_insert_with(|| (String::new(), Instant::now()));
@@ -197,28 +205,47 @@ impl CaseQueue {
             known.claims.iter().filter(is_open).map(|(case, claim)| (*case, *claim)).collect()
         };
         for (case, claim) in open {
-            let worker = self.worker_of(case, claim)?;
+            // A claim that cannot be read any more is nobody's.
+            let Some(worker) = self.worker_of(case, claim)? else { return Ok(Some((case, claim))) };
             let mut known = self.known();
-            let lease = self.lease;
             // A worker that never showed a sign of life has one from now on.
             let (_, since) =
                 known.signs.entry(worker.clone()).or_insert_with(|| (String::new(), Instant::now()));
-            let is_silent = since.elapsed() > lease;
-            if is_silent || known.gone.contains(&worker) {
+            let is_silent = since.elapsed() > self.lease;
+            if is_silent || known.gone.contains(&worker) || worker == self.worker {
                 return Ok(Some((case, claim)));
             }
         }
         Ok(None)
     }
 
-    fn worker_of(&self, case: usize, claim: u32) -> Result<String, BucketError> {
+    /// The worker of a claim; `None` if the claim is gone.
+    fn worker_of(&self, case: usize, claim: u32) -> Result<Option<String>, BucketError> {
         if let Some(worker) = self.known().workers.get(&(case, claim)) {
-            return Ok(worker.clone());
+            return Ok(Some(worker.clone()));
         }
-        let (worker, _) = self.bucket.read(&claim_name(case, claim), LARGEST)?;
-        let worker = String::from_utf8_lossy(&worker).into_owned();
+        let worker = match self.bucket.read(&claim_name(case, claim), LARGEST) {
+            Ok((worker, _)) => String::from_utf8_lossy(&worker).into_owned(),
+            Err(BucketError::Missing(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
         self.known().workers.insert((case, claim), worker.clone());
-        Ok(worker)
+        Ok(Some(worker))
+    }
+
+    /// Marks a case as done whose results cannot be recorded: another machine could not record them either.
+    pub fn give_up(&self, case: usize) -> Result<(), BucketError> {
+        self.mark_done(case)
+    }
+
+    fn mark_done(&self, case: usize) -> Result<(), BucketError> {
+        match self.bucket.create(&format!("done/{case:07}"), self.worker.clone().into_bytes()) {
+            Ok(_) | Err(BucketError::Exists(_)) => {
+                self.known().done.insert(case);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Marks the cases as done of which these attempts, and those before, are uploaded. A case has `repeat` attempts.
@@ -232,13 +259,7 @@ impl CaseQueue {
             let cases = known.uploaded.iter().filter(is_complete).map(|(case, _)| *case);
             cases.filter(|case| !known.done.contains(case)).collect()
         };
-        for case in complete {
-            match self.bucket.create(&format!("done/{case:07}"), self.worker.clone().into_bytes()) {
-                Ok(_) | Err(BucketError::Exists(_)) => self.known().done.insert(case),
-                Err(error) => return Err(error),
-            };
-        }
-        Ok(())
+        complete.into_iter().try_for_each(|case| self.mark_done(case))
     }
 }
 

@@ -136,6 +136,8 @@ pub fn replace(job: Replace) -> Result<Option<String>, SaveError> {
     stays_within(job.path, &target, job.within)?;
     let folder = folder_of(&target);
     sweep(folder);
+    // Before the comparison, so that the copy is not updated after it.
+    let mut copy = CopyEdit::of(&target).map_err(of_copy)?;
     let file = open_locked(&target)?;
     let meta = file.metadata()?;
     check_kind(&meta)?;
@@ -144,19 +146,19 @@ pub fn replace(job: Replace) -> Result<Option<String>, SaveError> {
     if found != job.read {
         return Err(SaveError::Changed { theirs: found });
     }
-    if let Some(mut copy) = CopyEdit::of(&target).map_err(of_copy)? {
-        copy.replace(job.new).map_err(|error| match error {
-            // The copy has the content of the object now.
-            CopyError::Bucket(BucketError::Changed(_)) => match fs::read(&target) {
-                Ok(theirs) => SaveError::Changed { theirs },
-                Err(error) => SaveError::Io(error),
-            },
-            error => of_copy(error),
-        })?;
-    }
+    let replaced = copy.as_mut().map(|copy| copy.replace(job.new)).transpose();
+    let version = replaced.map_err(|error| match error {
+        // The copy has the content of the object now.
+        CopyError::Bucket(BucketError::Changed(_)) => match fs::read(&target) {
+            Ok(theirs) => SaveError::Changed { theirs },
+            Err(error) => SaveError::Io(error),
+        },
+        error => of_copy(error),
+    })?;
     let temporary = write_beside(folder, Some((&file, &meta)), |out| out.write_all(job.new))?;
     let path = temporary.into_temp_path();
     swap_in(path, &target, job.read)?;
+    finish_copy(copy.zip(version));
     Ok(sync_folder(folder).err().map(|error| format!("saved, but syncing the disk failed: {error}")))
 }
 
@@ -168,14 +170,14 @@ pub fn create(path: &Path, bytes: &[u8]) -> Result<Option<String>, SaveError> {
     if path.exists() {
         return Err(SaveError::Exists);
     }
-    if let Some(mut copy) = CopyEdit::of(path).map_err(of_copy)? {
-        copy.create(bytes).map_err(of_copy)?;
-    }
+    let mut copy = CopyEdit::of(path).map_err(of_copy)?;
+    let version = copy.as_mut().map(|copy| copy.create(bytes)).transpose().map_err(of_copy)?;
     let temporary = write_beside(folder, None, |out| out.write_all(bytes))?;
     temporary.persist_noclobber(path).map_err(|error| match error.error.kind() {
         io::ErrorKind::AlreadyExists => SaveError::Exists,
         _ => SaveError::Io(error.error),
     })?;
+    finish_copy(copy.zip(version));
     Ok(sync_folder(folder).err().map(|error| format!("saved, but syncing the disk failed: {error}")))
 }
 
@@ -183,17 +185,25 @@ pub fn create(path: &Path, bytes: &[u8]) -> Result<Option<String>, SaveError> {
 pub fn remove(path: &Path, within: Option<&Path>, read: &[u8]) -> Result<(), SaveError> {
     let target = fs::canonicalize(path).map_err(gone_or_io)?;
     stays_within(path, &target, within)?;
+    let mut copy = CopyEdit::of(&target).map_err(of_copy)?;
     let mut file = open_locked(&target)?;
     let mut found = Vec::new();
     file.read_to_end(&mut found)?;
     if found != read {
         return Err(SaveError::Changed { theirs: found });
     }
-    if let Some(mut copy) = CopyEdit::of(&target).map_err(of_copy)? {
+    if let Some(copy) = &mut copy {
         copy.remove().map_err(of_copy)?;
     }
     fs::remove_file(path)?;
     Ok(())
+}
+
+/// Remembers the version of a copy that was written. Without it, the object is fetched again.
+fn finish_copy(written: Option<(CopyEdit, String)>) {
+    if let Some((mut copy, version)) = written {
+        let _ = copy.finish(version);
+    }
 }
 
 fn of_copy(error: CopyError) -> SaveError {

@@ -1,0 +1,245 @@
+//! The threads of a run that other machines see: one shows signs of life, one uploads.
+
+use super::Exit;
+use super::output::tell;
+use crate::buckets::{Bucket, BucketAddress, BucketError};
+use crate::domain::{Shard, clean_line};
+use crate::store::{CaseQueue, Claim, ClaimEnd, PushError, RunPush};
+use anyhow::bail;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How often the run of a shard is uploaded at least.
+const EVERY: Duration = Duration::from_secs(30);
+/// How often the run of a worker of a queue is uploaded at least: its cases are done only then.
+const EVERY_OF_QUEUE: Duration = Duration::from_secs(2);
+/// The number of times that the last upload is tried.
+const TRIES: u32 = 3;
+/// The time after which the folder of the run must be there.
+const BEGINS_WITHIN: Duration = Duration::from_secs(30);
+
+/// What this process holds, so that other machines leave it alone.
+#[derive(Clone)]
+pub(super) enum Held {
+    /// A shard.
+    Shard(Claim),
+    /// Cases of a queue, each of which has so many attempts.
+    Cases(Arc<CaseQueue>, u32),
+}
+
+impl Held {
+    fn beat_every(&self) -> Duration {
+        match self {
+            Held::Shard(claim) => claim.beat_every(),
+            Held::Cases(queue, _) => queue.beat_every(),
+        }
+    }
+
+    fn upload_every(&self) -> Duration {
+        match self {
+            Held::Shard(claim) => claim.beat_every().min(EVERY),
+            Held::Cases(queue, _) => (queue.beat_every() / 2).min(EVERY_OF_QUEUE),
+        }
+    }
+
+    /// Shows a sign of life. Returns `false` if another machine has taken over.
+    fn beat(&mut self) -> Result<bool, BucketError> {
+        match self {
+            Held::Shard(claim) => claim.beat(),
+            Held::Cases(queue, _) => queue.beat().map(|()| true),
+        }
+    }
+
+    /// Uploads what was written since the last time.
+    fn send(&self, push: &mut RunPush) -> Result<(), PushError> {
+        let sent = push.send()?;
+        if let Held::Cases(queue, repeat) = self {
+            queue.uploaded(&sent, *repeat)?;
+        }
+        Ok(())
+    }
+}
+
+fn warn(error: &dyn std::fmt::Display) {
+    tell(&format!("warning: {}", clean_line(&error.to_string())));
+}
+
+/// Shows signs of life on a thread of its own, until it is dropped.
+pub(super) struct Heartbeat {
+    held: Held,
+    /// Dropped to end the thread.
+    stop: Sender<()>,
+    /// Ends with `false` if another machine has taken over.
+    thread: JoinHandle<bool>,
+    /// Receives why the run must stop.
+    stops: tokio::sync::mpsc::Receiver<String>,
+    says_stop: tokio::sync::mpsc::Sender<String>,
+}
+
+impl Heartbeat {
+    pub(super) fn start(held: Held) -> std::io::Result<Heartbeat> {
+        let (stop, stopped) = channel();
+        let (says_stop, stops) = tokio::sync::mpsc::channel(2);
+        let (mut beating, says) = (held.clone(), says_stop.clone());
+        let beat = move || {
+            loop {
+                match beating.beat() {
+                    Ok(true) => {}
+                    Ok(false) => {
+                        let _ = says.try_send("another machine has taken over this shard".into());
+                        return false;
+                    }
+                    // It is tried again with the next one.
+                    Err(error) => warn(&error),
+                }
+                if stopped.recv_timeout(beating.beat_every()) != Err(RecvTimeoutError::Timeout) {
+                    return true;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("heartbeat".into()).spawn(beat)?;
+        Ok(Heartbeat { held, stop, thread, stops, says_stop })
+    }
+}
+
+/// A shard that this process has claimed.
+pub(super) struct ClaimedShard {
+    pub(super) address: BucketAddress,
+    pub(super) claim: Claim,
+    pub(super) shard: Shard,
+    /// The number of attempts that did not pass in earlier runs of the shard.
+    pub(super) failed_before: usize,
+}
+
+/// What is uploaded.
+pub(super) enum Uploaded {
+    /// The run of a shard.
+    Shard(ClaimedShard),
+    /// The run of a worker of a queue.
+    Cases(Arc<CaseQueue>),
+}
+
+/// Uploads a run on a thread of its own while it goes on.
+pub(super) struct Uploader {
+    stop: Sender<()>,
+    thread: JoinHandle<Result<RunPush, PushError>>,
+    heartbeat: Heartbeat,
+    what: Uploaded,
+    run: String,
+}
+
+impl Uploader {
+    /// Starts to upload the folder of a run, as soon as it exists.
+    pub(super) fn start(
+        runs: &Bucket,
+        what: Uploaded,
+        heartbeat: Heartbeat,
+        run: &Path,
+    ) -> std::io::Result<Uploader> {
+        let (stop, stopped) = channel();
+        let (push, held, says) =
+            (RunPush::new(runs, run), heartbeat.held.clone(), heartbeat.says_stop.clone());
+        let work = move || upload(&held, push, &stopped, &says);
+        let thread = std::thread::Builder::new().name("upload".into()).spawn(work)?;
+        let run = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Uploader { stop, thread, heartbeat, what, run })
+    }
+
+    /// Waits until the run must stop, and returns why; `None` if it never must.
+    pub(super) async fn must_stop(&mut self) -> Option<String> {
+        self.heartbeat.stops.recv().await
+    }
+
+    /// The number of attempts that did not pass in earlier runs of the shard.
+    pub(super) fn failed_before(&self) -> usize {
+        match &self.what {
+            Uploaded::Shard(claimed) => claimed.failed_before,
+            Uploaded::Cases(..) => 0,
+        }
+    }
+
+    /// Uploads the rest. `ended` are the exit code and the number of attempts of a run that ended; `None` if it was
+    /// interrupted. Errors: the run is not uploaded completely, or another machine has taken over.
+    pub(super) fn finish(self, ended: Option<(Exit, usize)>) -> anyhow::Result<()> {
+        let Uploader { stop, thread, heartbeat, what, run } = self;
+        drop(stop);
+        let sent = thread.join();
+        drop(heartbeat.stop);
+        let is_held = heartbeat.thread.join().unwrap_or(true);
+        let claimed = match what {
+            Uploaded::Cases(queue) => {
+                queue.leave()?;
+                return match sent {
+                    Ok(sent) => Ok(sent.map(drop)?),
+                    Err(_) => bail!("the upload was aborted"),
+                };
+            }
+            Uploaded::Shard(claimed) => claimed,
+        };
+        let (address, shard) = (&claimed.address, claimed.shard);
+        if !is_held {
+            bail!("--push: another machine has taken over {}; its results count", shard.words());
+        }
+        // Whatever is missing, another machine may continue at once.
+        let released = |error: anyhow::Error| {
+            let _ = claimed.claim.release();
+            error
+        };
+        let Ok(sent) = sent else { return Err(released(anyhow::anyhow!("--push: the upload was aborted"))) };
+        let push = sent.map_err(|error| released(error.into()))?;
+        match ended {
+            None => claimed.claim.release()?,
+            Some((_, attempts)) if push.attempts() < attempts => {
+                let missing = attempts - push.attempts();
+                return Err(released(anyhow::anyhow!(
+                    "--push: the results of {missing} of {attempts} attempts could not be recorded, so that they are not at \
+                     {address}; the same command runs them again"
+                )));
+            }
+            Some((exit, _)) => claimed.claim.complete(&ClaimEnd { run: run.clone(), exit: exit.code() })?,
+        }
+        let next = match shard.of {
+            1 => format!(
+                "evaltrail {address} explores it, evaltrail merge {address} makes it one of your runs"
+            ),
+            _ => format!("evaltrail runs {address} lists the shards, evaltrail merge {address} merges them"),
+        };
+        tell(&format!("run {run} is at {address}; {next}"));
+        Ok(())
+    }
+}
+
+/// Uploads a run until it is told to stop, and then the rest.
+fn upload(
+    held: &Held,
+    mut push: RunPush,
+    stopped: &Receiver<()>,
+    says: &tokio::sync::mpsc::Sender<String>,
+) -> Result<RunPush, PushError> {
+    let (began, mut has_begun) = (Instant::now(), false);
+    loop {
+        match held.send(&mut push) {
+            Ok(()) => has_begun = true,
+            // The run creates its folder at its start.
+            Err(PushError::Folder { .. }) if !has_begun && began.elapsed() < BEGINS_WITHIN => {}
+            Err(error @ PushError::Folder { .. }) => {
+                let _ = says.try_send(format!("the run cannot be uploaded: {error}"));
+                return Err(error);
+            }
+            Err(error) => warn(&error),
+        }
+        if stopped.recv_timeout(held.upload_every()) != Err(RecvTimeoutError::Timeout) {
+            break;
+        }
+    }
+    for _ in 1..TRIES {
+        if held.send(&mut push).is_ok() {
+            return Ok(push);
+        }
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    held.send(&mut push).map(|()| push)
+}
