@@ -67,7 +67,7 @@ const LARGE: u64 = 16 << 20;
 /// The time limit of a request with its content: a large object takes long on a slow line.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(900);
 /// The time limit for the next part of an answer.
-const SILENT_FOR: Duration = Duration::from_secs(60);
+const SILENT_FOR: Duration = Duration::from_secs(30);
 /// No request is repeated after this time.
 const RETRIED_FOR: Duration = Duration::from_secs(120);
 
@@ -350,7 +350,10 @@ async fn read(
     let failed = |error: &Error| told(address, error);
     let object = store.get(&key_of(address)?).await.map_err(|error| failed(&error))?;
     let etag = etag_of(&object.meta);
-    let too_large = || BucketError::TooLarge(format!("{address}: it has more than {} MB", largest >> 20));
+    let too_large = || match largest >> 20 {
+        0 => BucketError::TooLarge(format!("{address}: it has more than {} kB", largest >> 10)),
+        mega => BucketError::TooLarge(format!("{address}: it has more than {mega} MB")),
+    };
     if object.meta.size > largest {
         return Err(too_large());
     }

@@ -6,7 +6,7 @@ use super::output::tell_progress;
 use crate::buckets::{
     BigQueryTable, Bucket, BucketAddress, TableAddress, is_bucket_address, is_table_address,
 };
-use crate::store::{self, CopyError, Places, address_of_copy, copy_bucket, copy_table};
+use crate::store::{self, CopyError, Places, address_of_copy, copy_bucket, copy_table, new_copy};
 use crate::workspace::edited_with;
 use anyhow::{Context, bail};
 use serde_json::{Map, Value};
@@ -50,8 +50,19 @@ pub(super) fn with_copies(mut cli: Cli) -> anyhow::Result<Cli> {
 
 /// The address that a path stands for, if it is one. The error is a message.
 pub(super) fn address_in(path: &Path) -> anyhow::Result<Option<BucketAddress>> {
-    let text = path.to_str().filter(|text| is_bucket_address(text));
-    text.map(|text| BucketAddress::parse(text).map_err(anyhow::Error::msg)).transpose()
+    let Some(text) = path.to_str() else { return Ok(None) };
+    if is_bucket_address(text) {
+        return BucketAddress::parse(text).map(Some).map_err(anyhow::Error::msg);
+    }
+    // A mistyped address must not become a folder. A drive letter of Windows is one character.
+    let scheme = text.split_once(":/").map(|(scheme, _)| scheme);
+    let is_scheme = |scheme: &&str| {
+        scheme.len() > 1 && scheme.chars().all(|one| one.is_ascii_alphanumeric() || one == '+')
+    };
+    if scheme.filter(is_scheme).is_some() && !path.exists() {
+        bail!("{text}: this kind of address is not known; write gs://, s3://, az:// or file:///");
+    }
+    Ok(None)
 }
 
 /// Replaces an address by the path of its copy. Other paths stay.
@@ -78,7 +89,11 @@ fn copy_target(target: &mut String) -> anyhow::Result<()> {
 fn copy_target_or_folder(target: &mut String) -> anyhow::Result<()> {
     replace_target(target, |address| match copy_of(address) {
         Err(error) if error.downcast_ref().is_some_and(|error| matches!(error, CopyError::Refused(_))) => {
-            Ok(copy_of(&address.parent())?.join(address.name()))
+            match copy_of(&address.parent()) {
+                Ok(folder) => Ok(folder.join(address.name())),
+                // Object stores have no folders: a new one comes with its first object.
+                Err(_) => Ok(new_copy(address, &places()?)?),
+            }
         }
         copied => copied,
     })

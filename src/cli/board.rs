@@ -7,7 +7,7 @@ use super::output::{paint, plural, say_again, say_json, tell};
 use crate::buckets::{Bucket, BucketAddress};
 use crate::domain::{Shard, ShardBy, Status, Totals, clean_line};
 use crate::history::{PushedShards, ShardProgress, pushed_shards};
-use crate::report::Paint;
+use crate::report::{Paint, shell_word};
 use crate::store::{ClaimState, claim_states, copy_pushed_runs, has_pushed_runs, shard_claim_name};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -16,15 +16,22 @@ use std::time::Duration;
 /// The address of runs that were uploaded, if a path stands for one: an address, or a folder with such runs.
 pub(super) fn pushed_at(path: &Path) -> anyhow::Result<Option<BucketAddress>> {
     match address_in(path)? {
-        Some(address) => Ok(Some(address)),
+        Some(address) if is_place(&address)? => Ok(Some(address)),
+        Some(_) => Ok(None),
         None if has_pushed_runs(path) => Ok(Some(BucketAddress::of_folder(&std::path::absolute(path)?))),
         None => Ok(None),
     }
 }
 
+/// Whether machines push runs to an address.
+fn is_place(address: &BucketAddress) -> anyhow::Result<bool> {
+    let folders = Bucket::open(address)?.folders()?;
+    Ok(folders.iter().any(|folder| ["claims", "queue"].contains(&folder.as_str())))
+}
+
 /// The path of a folder with the runs at a path, which is that of a copy if they were uploaded.
 pub(super) fn runs_below(path: &Path) -> anyhow::Result<PathBuf> {
-    match pushed_at(path)? {
+    match address_in(path)?.map_or_else(|| pushed_at(path), |address| Ok(Some(address)))? {
         Some(address) => Ok(copy_pushed_runs(&address, &places()?, &mut progress(&address))?),
         None => Ok(std::path::absolute(path)?),
     }
@@ -122,7 +129,7 @@ fn headline(address: &BucketAddress, shards: &PushedShards, rows: &[Row]) -> Str
         _ => format!("{complete} of {} complete", plural(of as usize, "shard")),
     };
     let next = match complete == of as usize {
-        true => format!("; evaltrail merge {address}"),
+        true => format!("; evaltrail merge {}", shell_word(&address.to_string())),
         false => String::new(),
     };
     format!(
@@ -138,22 +145,28 @@ fn headline(address: &BucketAddress, shards: &PushedShards, rows: &[Row]) -> Str
 
 impl Row {
     fn is_complete(&self) -> bool {
-        match self.claim {
+        let is_marked = match self.claim {
             ClaimState::Done(_) => true,
             // A run that was copied there has no claim.
             ClaimState::Open => self.progress.is_complete,
             _ => false,
-        }
+        };
+        is_marked && self.progress.totals.ended() >= self.progress.attempts
     }
 
     fn state(&self) -> String {
+        const CONTINUED: &str = "the same command continues it";
         match &self.claim {
             _ if self.is_complete() => "complete".into(),
             _ if self.is_queue => format!("queue of {}", plural(self.progress.runs, "machine")),
             ClaimState::Open if self.progress.run_id.is_empty() => "not started".into(),
-            ClaimState::Open | ClaimState::Released => "interrupted; the same command continues it".into(),
+            ClaimState::Open | ClaimState::Released => format!("interrupted; {CONTINUED}"),
+            ClaimState::Held(who, age) if *age > who.lease_s.max(1) as i64 * 2 => {
+                format!("no sign of life of {} for {age} s; {CONTINUED}", who.host)
+            }
             ClaimState::Held(who, age) => format!("running on {}, last sign of life {age} s ago", who.host),
-            ClaimState::Done(_) => "complete".into(),
+            ClaimState::Done(_) => "marked as complete, but results are missing".into(),
+            ClaimState::Unreadable(why) => why.clone(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `evaltrail merge`: merges the runs of shards to one run.
 
 use super::Exit;
-use super::addresses::can_write_output;
+use super::addresses::{can_write_output, copy_at};
 use super::args::MergeArgs;
 use super::board::runs_below;
 use super::exit_code::{Tolerated, exit_of};
@@ -21,14 +21,17 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
     for to in &args.report {
         can_write_output(&to.file).with_context(|| format!("--report {}", to.file.display()))?;
     }
-    let folder = std::path::absolute(&args.into)?;
+    let mut into = args.into.clone();
+    copy_at(&mut into)?;
+    let folder = std::path::absolute(&into)?;
     let paths = args.paths.iter().map(|path| runs_below(path)).collect::<anyhow::Result<Vec<_>>>()?;
     let workspace = Workspace::open(&folder)?;
     let history = history_of(&workspace);
     let complete = history.ours().filter(|head| head.is_finished());
     let merged_before: HashSet<String> = complete.flat_map(|head| head.merged.iter().cloned()).collect();
     let place = (workspace.root.as_path(), &*Stamp::now().run_id);
-    let MergedRun { state, remarks, problems } = merge_shards(&paths, place, &merged_before, RunKey::find())?;
+    let MergedRun { state, remarks, problems, unreadable } =
+        merge_shards(&paths, place, &merged_before, RunKey::find())?;
     remarks.iter().for_each(|remark| tell(&clean_line(remark)));
     problems.iter().for_each(|(file, why)| tell(&clean_line(&format!("{file}: {why}"))));
     let mut failed = write_reports(&args.report, &state);
@@ -43,6 +46,8 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
     let tolerated = Tolerated { failures: args.max_failures, before: 0, broke: None };
     match exit_of(&state, &tolerated, false, !problems.is_empty()) {
         Exit::Success | Exit::Failures if !failed.is_empty() => Ok(Exit::UsageError),
+        // A run that cannot be read may be that of a shard with failures.
+        Exit::Success if unreadable > 0 => Ok(Exit::Failures),
         exit => Ok(exit),
     }
 }

@@ -2,20 +2,20 @@
 //! a shard, or a case of a queue, and another one continues it if the first one is gone.
 
 use super::Exit;
-use super::addresses::{address_in, places, progress};
+use super::addresses::{address_in, places, progress, title_of_copy};
 use super::args::CaseArgs;
 use super::output::{plural, tell};
 use super::uploader::{ClaimedShard, Heartbeat, Held, Uploaded, Uploader};
 use crate::buckets::{Bucket, BucketAddress};
-use crate::domain::{PlannedCases, RunPlan, RunState, clean_line};
+use crate::domain::{PlannedCases, RunPlan, RunState, Shard, clean_line};
 use crate::history::{MergedRun, done_by_earlier_runs, merge_shards};
 use crate::process::host_name;
 use crate::runner::{Prepared, Stamp};
 use crate::store::{
     CaseQueue, Claimant, Claimed, CopyError, MOST_QUEUED, RunKey, claim, copy_pushed_runs, fingerprint,
-    run_path, shard_claim_name, whole_plan_text,
+    mark_place, run_path, shard_claim_name, whole_plan_text,
 };
-use anyhow::bail;
+use anyhow::{Context, bail};
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -37,6 +37,45 @@ pub(super) fn push_address(path: &Path) -> anyhow::Result<BucketAddress> {
     }
 }
 
+/// Opens a place for the runs of a plan, and returns its address and the digest of the plan. Errors: for example that it is
+/// that of another run.
+fn open_place(
+    flag: &str,
+    to: &Path,
+    prepared: &Prepared,
+    workspace: &Path,
+) -> anyhow::Result<(BucketAddress, Bucket, Vec<u8>)> {
+    let (Some(whole), Some(shard)) = (&prepared.whole, prepared.plan.options.shard) else {
+        bail!("{flag}: the run has no plan for all machines");
+    };
+    let address = push_address(to)?;
+    let of_sets = address_of_folder(workspace)?;
+    if address == of_sets || of_sets.to_string().starts_with(&format!("{address}/")) {
+        bail!("{flag} {address}: the eval sets are there; use a place of its own for each run");
+    }
+    if let Some(folder) = address.local_path() {
+        std::fs::create_dir_all(&folder).with_context(|| format!("{flag} {}", folder.display()))?;
+    }
+    let runs = Bucket::open(&address)?;
+    let text = whole_plan_text(whole, workspace)?.into_bytes();
+    let split = format!("{} {}", shard.of, shard.by.name());
+    if !mark_place(&runs, &fingerprint(&[&text, split.as_bytes()]))? {
+        bail!(
+            "{flag} {address}: it is the place of another run: files, criteria, options or the number of shards differ. Use \
+             another address for a new run"
+        );
+    }
+    Ok((address, runs, text))
+}
+
+/// The address of a workspace's folder, or of that of which it is a copy.
+fn address_of_folder(workspace: &Path) -> anyhow::Result<BucketAddress> {
+    match title_of_copy(workspace) {
+        Some(address) => BucketAddress::parse(&address).map_err(anyhow::Error::msg),
+        None => Ok(BucketAddress::of_folder(workspace)),
+    }
+}
+
 /// Claims the shard of a run. The cases that an earlier run of it did are taken out of the plan.
 pub(super) fn claim_shard(
     cases: &CaseArgs,
@@ -44,15 +83,8 @@ pub(super) fn claim_shard(
     prepared: &mut Prepared,
     workspace: &Path,
 ) -> anyhow::Result<ShardClaim> {
-    let (Some(whole), Some(shard)) = (prepared.whole.clone(), prepared.plan.options.shard) else {
-        bail!("--push: the run is no shard");
-    };
-    let address = push_address(to)?;
-    if let Some(folder) = address.local_path() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let runs = Bucket::open(&address)?;
-    let whole = whole_plan_text(&whole, workspace)?.into_bytes();
+    let (address, runs, whole) = open_place("--push", to, prepared, workspace)?;
+    let Some(shard) = prepared.plan.options.shard else { bail!("--push: the run is no shard") };
     let name = shard_claim_name(shard, &fingerprint(&[&whole]));
     let waits = |who: &Claimant| {
         tell(&format!(
@@ -60,17 +92,12 @@ pub(super) fn claim_shard(
             shard.words(),
             clean_line(&who.host),
             clean_line(&who.since),
-            cases.lease.as_secs()
+            cases.lease.as_secs().max(who.lease_s)
         ));
     };
     match claim(&runs, &name, &claimant(cases.lease), cases.lease, waits)? {
-        Claimed::Done(end) => {
-            let run = clean_line(&end.run).into_owned();
-            tell(&format!(
-                "{} is complete at {address}, as run {run}; push to another address for a new run",
-                shard.words()
-            ));
-            Ok(ShardClaim::Nothing(Exit::Code(end.exit)))
+        Claimed::Done(_) => {
+            Ok(ShardClaim::Nothing(exit_of_complete(cases, (&address, shard), prepared, &whole)?))
         }
         Claimed::Taken(who) => {
             tell(&format!(
@@ -91,9 +118,38 @@ pub(super) fn claim_shard(
                 })?;
             }
             let run = run_path(workspace, &prepared.plan.run_id);
-            Ok(ShardClaim::Run(Box::new(Uploader::start(&runs, Uploaded::Shard(claimed), heartbeat, &run)?)))
+            let uploader = Uploader::start(&runs, Uploaded::Shard(claimed), heartbeat, &run)?;
+            Ok(ShardClaim::Run(Box::new(uploader)))
         }
     }
+}
+
+/// The exit code of a shard that is marked as complete, by the results at the address.
+fn exit_of_complete(
+    cases: &CaseArgs,
+    (address, shard): (&BucketAddress, Shard),
+    prepared: &Prepared,
+    whole: &[u8],
+) -> anyhow::Result<Exit> {
+    let folder = copy_pushed_runs(address, &places()?, &mut progress(address))?;
+    let done = done_by_earlier_runs(&folder, whole, shard);
+    done.problems.iter().for_each(|problem| tell(&clean_line(problem)));
+    let plan = &prepared.plan;
+    let is_missing = |case: &usize| !done.cases.contains(&(plan.cases.set(*case), plan.cases.index(*case)));
+    let missing = (0..plan.cases.len()).filter(is_missing).count();
+    let (words, all) = (shard.words(), plan.cases.len());
+    if missing > 0 {
+        tell(&format!(
+            "{words} is marked as complete at {address}, but the results of {missing} of {all} cases are missing there; push \
+             to another address to run them"
+        ));
+        return Ok(Exit::Failures);
+    }
+    let failed = plural(done.failed, "attempt");
+    tell(&format!(
+        "{words} is complete at {address}: {all} cases, {failed} did not pass; push to another address for a new run"
+    ));
+    Ok(if done.failed > cases.max_failures.unwrap_or(0) { Exit::Failures } else { Exit::Success })
 }
 
 /// Takes the cases out of the plan that earlier runs of the shard did.
@@ -138,22 +194,14 @@ pub(super) fn join_queue(
     prepared: &mut Prepared,
     workspace: &Path,
 ) -> anyhow::Result<Uploader> {
-    let Some(whole) = prepared.whole.clone() else { bail!("--queue: the run has no plan for all machines") };
-    let address = push_address(to)?;
-    if let Some(folder) = address.local_path() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let runs = Bucket::open(&address)?;
-    let digest = fingerprint(&[whole_plan_text(&whole, workspace)?.as_bytes()]);
-    if !CaseQueue::begin(&runs, &digest)? {
-        bail!(
-            "--queue {address}: it is the queue of another plan: files, criteria or options differ. Use another address for a \
-             new run"
-        );
-    }
+    let (address, runs, whole) = open_place("--queue", to, prepared, workspace)?;
+    let digest = fingerprint(&[&whole]);
     let plan = &prepared.plan;
     if plan.cases.len() > MOST_QUEUED {
-        bail!("--queue: {} cases are more than {MOST_QUEUED}; use --shard and --push", plan.cases.len());
+        bail!(
+            "--queue {address}: {} cases are more than {MOST_QUEUED}; use --shard and --push",
+            plan.cases.len()
+        );
     }
     let queue = Arc::new(CaseQueue::new(&runs, &digest, &plan.run_id, plan.cases.len(), cases.lease));
     queue.beat()?;

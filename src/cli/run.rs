@@ -177,7 +177,7 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
             let (all, left) = (state.plan.attempts(), state.outstanding().len());
             let words = match left {
                 0 => "the queue is empty".to_string(),
-                left => format!("{left} of {all} attempts were not run"),
+                left => format!("{left} of {all} attempts have no result; use another address to run them"),
             };
             tell(&format!("{words}; this machine ran {own} of {all} attempts"));
         }

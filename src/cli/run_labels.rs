@@ -1,6 +1,7 @@
 //! `evaltrail runs pin`, `unpin`, `name` and `delete`.
 
 use super::Exit;
+use super::addresses::copy_at;
 use super::args::{OneRunArgs, RunsAction};
 use super::find_run::find_run;
 use super::output::tell;
@@ -57,7 +58,9 @@ fn pin(args: &OneRunArgs) -> anyhow::Result<()> {
 }
 
 fn found(args: &OneRunArgs) -> anyhow::Result<(Workspace, LoadedRun)> {
-    let workspace = Workspace::open(&args.folder)?;
+    let mut folder = args.folder.clone();
+    copy_at(&mut folder)?;
+    let workspace = Workspace::open(&folder)?;
     let run = find_run(&workspace, &args.run)?;
     Ok((workspace, run))
 }

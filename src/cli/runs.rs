@@ -1,5 +1,6 @@
 //! `evaltrail runs`: lists the runs of a folder, or the shards of a run in an object store.
 
+use super::addresses::copy_at;
 use super::args::{ColorWhen, RunsArgs};
 use super::board::{board, pushed_at};
 use super::find_run::name_of;
@@ -17,9 +18,11 @@ pub(super) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
     if let Some(action) = args.action {
         return run_labels::change(action);
     }
+    let mut args = args;
     if let Some(address) = pushed_at(&args.folder)? {
         return board(&address, &args);
     }
+    copy_at(&mut args.folder)?;
     if args.watch {
         anyhow::bail!("--watch: {} has no runs of shards that machines push there", args.folder.display());
     }

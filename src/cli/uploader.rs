@@ -3,11 +3,13 @@
 use super::Exit;
 use super::output::tell;
 use crate::buckets::{Bucket, BucketAddress, BucketError};
-use crate::domain::{Shard, clean_line};
+use crate::domain::{AttemptKey, Shard, clean_line};
+use crate::report::shell_word;
 use crate::store::{CaseQueue, Claim, ClaimEnd, PushError, RunPush};
 use anyhow::bail;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -18,6 +20,9 @@ const EVERY: Duration = Duration::from_secs(30);
 const EVERY_OF_QUEUE: Duration = Duration::from_secs(2);
 /// The number of times that the last upload is tried.
 const TRIES: u32 = 3;
+/// The time limit of the last upload, and that after an interruption: a scheduler kills the process soon.
+const ENDS_WITHIN: Duration = Duration::from_secs(600);
+const INTERRUPTED_FOR: Duration = Duration::from_secs(8);
 /// The time after which the folder of the run must be there.
 const BEGINS_WITHIN: Duration = Duration::from_secs(30);
 
@@ -56,8 +61,20 @@ impl Held {
     /// Uploads what was written since the last time.
     fn send(&self, push: &mut RunPush) -> Result<(), PushError> {
         let sent = push.send()?;
+        self.mark(&sent)
+    }
+
+    /// Uploads what was written since the last time, and what is no longer there.
+    fn send_rest(&self, push: &mut RunPush) -> Result<(), PushError> {
+        self.send(push)?;
+        let sent = push.confirm()?;
+        self.mark(&sent)
+    }
+
+    /// Marks the cases of a queue as done of which these attempts are uploaded.
+    fn mark(&self, sent: &[AttemptKey]) -> Result<(), PushError> {
         if let Held::Cases(queue, repeat) = self {
-            queue.uploaded(&sent, *repeat)?;
+            queue.uploaded(sent, *repeat)?;
         }
         Ok(())
     }
@@ -92,8 +109,8 @@ impl Heartbeat {
                         let _ = says.try_send("another machine has taken over this shard".into());
                         return false;
                     }
-                    // It is tried again with the next one.
-                    Err(error) => warn(&error),
+                    // It is tried again with the next one; the upload reports errors of the store.
+                    Err(_) => {}
                 }
                 if stopped.recv_timeout(beating.beat_every()) != Err(RecvTimeoutError::Timeout) {
                     return true;
@@ -125,7 +142,8 @@ pub(super) enum Uploaded {
 /// Uploads a run on a thread of its own while it goes on.
 pub(super) struct Uploader {
     stop: Sender<()>,
-    thread: JoinHandle<Result<RunPush, PushError>>,
+    /// Receives the outcome of the upload.
+    uploaded: Receiver<Result<RunPush, PushError>>,
     heartbeat: Heartbeat,
     what: Uploaded,
     run: String,
@@ -142,10 +160,13 @@ impl Uploader {
         let (stop, stopped) = channel();
         let (push, held, says) =
             (RunPush::new(runs, run), heartbeat.held.clone(), heartbeat.says_stop.clone());
-        let work = move || upload(&held, push, &stopped, &says);
-        let thread = std::thread::Builder::new().name("upload".into()).spawn(work)?;
+        let (done, uploaded) = channel();
+        let work = move || {
+            let _ = done.send(upload(&held, push, &stopped, &says));
+        };
+        std::thread::Builder::new().name("upload".into()).spawn(work)?;
         let run = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Uploader { stop, thread, heartbeat, what, run })
+        Ok(Uploader { stop, uploaded, heartbeat, what, run })
     }
 
     /// Waits until the run must stop, and returns why; `None` if it never must.
@@ -164,21 +185,18 @@ impl Uploader {
     /// Uploads the rest. `ended` are the exit code and the number of attempts of a run that ended; `None` if it was
     /// interrupted. Errors: the run is not uploaded completely, or another machine has taken over.
     pub(super) fn finish(self, ended: Option<(Exit, usize)>) -> anyhow::Result<()> {
-        let Uploader { stop, thread, heartbeat, what, run } = self;
+        let Uploader { stop, uploaded, heartbeat, what, run } = self;
         drop(stop);
-        let sent = thread.join();
+        let sent = wait_for_upload(&uploaded, if ended.is_none() { INTERRUPTED_FOR } else { ENDS_WITHIN });
         drop(heartbeat.stop);
-        let is_held = heartbeat.thread.join().unwrap_or(true);
-        let claimed = match what {
+        let mut claimed = match what {
             Uploaded::Cases(queue) => {
                 queue.leave()?;
-                return match sent {
-                    Ok(sent) => Ok(sent.map(drop)?),
-                    Err(_) => bail!("the upload was aborted"),
-                };
+                return sent.map(drop);
             }
             Uploaded::Shard(claimed) => claimed,
         };
+        let is_held = sent.is_err() || (heartbeat.thread.join().unwrap_or(true) && claimed.claim.beat()?);
         let (address, shard) = (&claimed.address, claimed.shard);
         if !is_held {
             bail!("--push: another machine has taken over {}; its results count", shard.words());
@@ -188,8 +206,12 @@ impl Uploader {
             let _ = claimed.claim.release();
             error
         };
-        let Ok(sent) = sent else { return Err(released(anyhow::anyhow!("--push: the upload was aborted"))) };
-        let push = sent.map_err(|error| released(error.into()))?;
+        let push = sent.map_err(|error| {
+            released(error.context(format!(
+                "not all results are at {address}; they are in run {run} on this machine, and the same command runs again what \
+                 is missing"
+            )))
+        })?;
         match ended {
             None => claimed.claim.release()?,
             Some((_, attempts)) if push.attempts() < attempts => {
@@ -201,15 +223,51 @@ impl Uploader {
             }
             Some((exit, _)) => claimed.claim.complete(&ClaimEnd { run: run.clone(), exit: exit.code() })?,
         }
+        let place = shell_word(&address.to_string());
         let next = match shard.of {
-            1 => format!(
-                "evaltrail {address} explores it, evaltrail merge {address} makes it one of your runs"
-            ),
-            _ => format!("evaltrail runs {address} lists the shards, evaltrail merge {address} merges them"),
+            1 => format!("evaltrail {place} explores it, evaltrail merge {place} makes it one of your runs"),
+            _ => format!("evaltrail runs {place} lists the shards, evaltrail merge {place} merges them"),
         };
         tell(&format!("run {run} is at {address}; {next}"));
         Ok(())
     }
+}
+
+/// Waits until the rest is uploaded. Errors: the upload failed, took longer than the limit, or was interrupted.
+fn wait_for_upload(
+    uploaded: &Receiver<Result<RunPush, PushError>>,
+    limit: Duration,
+) -> anyhow::Result<RunPush> {
+    /// The time after which the user is told what is waited for.
+    const SAID_AFTER: Duration = Duration::from_secs(2);
+    let began = Instant::now();
+    let (interrupted, mut is_said) = (interrupts(), false);
+    while began.elapsed() < limit {
+        match uploaded.recv_timeout(Duration::from_millis(100)) {
+            Ok(sent) => return Ok(sent?),
+            Err(RecvTimeoutError::Disconnected) => bail!("the upload was aborted"),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if !is_said && began.elapsed() > SAID_AFTER {
+            is_said = true;
+            tell(&format!("uploading the rest, for at most {} s; Ctrl-C ends that", limit.as_secs()));
+        }
+        if interrupted.load(Ordering::Relaxed) {
+            bail!("the upload was interrupted");
+        }
+    }
+    bail!("the upload took longer than {} s", limit.as_secs())
+}
+
+/// Becomes true when the user or the system asks this process to end.
+fn interrupts() -> Arc<AtomicBool> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    #[cfg(unix)]
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // Without it, only the time limit ends the upload.
+        let _ = signal_hook::flag::register(signal, interrupted.clone());
+    }
+    interrupted
 }
 
 /// Uploads a run until it is told to stop, and then the rest.
@@ -219,27 +277,36 @@ fn upload(
     stopped: &Receiver<()>,
     says: &tokio::sync::mpsc::Sender<String>,
 ) -> Result<RunPush, PushError> {
-    let (began, mut has_begun) = (Instant::now(), false);
+    let (began, mut has_begun, mut is_failing) = (Instant::now(), false, false);
     loop {
         match held.send(&mut push) {
-            Ok(()) => has_begun = true,
+            Ok(()) => {
+                if std::mem::take(&mut is_failing) {
+                    tell("the upload works again");
+                }
+                has_begun = true;
+            }
             // The run creates its folder at its start.
             Err(PushError::Folder { .. }) if !has_begun && began.elapsed() < BEGINS_WITHIN => {}
             Err(error @ PushError::Folder { .. }) => {
                 let _ = says.try_send(format!("the run cannot be uploaded: {error}"));
                 return Err(error);
             }
-            Err(error) => warn(&error),
+            Err(error) => {
+                if !std::mem::replace(&mut is_failing, true) {
+                    warn(&format!("the upload failed, and is tried again and again: {error}"));
+                }
+            }
         }
         if stopped.recv_timeout(held.upload_every()) != Err(RecvTimeoutError::Timeout) {
             break;
         }
     }
     for _ in 1..TRIES {
-        if held.send(&mut push).is_ok() {
+        if held.send_rest(&mut push).is_ok() {
             return Ok(push);
         }
         std::thread::sleep(Duration::from_secs(1));
     }
-    held.send(&mut push).map(|()| push)
+    held.send_rest(&mut push).map(|()| push)
 }

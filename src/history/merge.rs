@@ -24,6 +24,8 @@ pub struct MergedRun {
     pub remarks: Vec<String>,
     /// The files that no shard could use, and why.
     pub problems: Vec<(String, String)>,
+    /// The number of runs that could not be read.
+    pub unreadable: usize,
 }
 
 /// Why shards cannot be merged.
@@ -78,6 +80,7 @@ pub fn merge_shards(
     key: Option<RunKey>,
 ) -> Result<MergedRun, MergeError> {
     let (mut shards, mut remarks) = shards_below(paths, key.as_ref())?;
+    let unreadable = remarks.len();
     if shards.iter().any(|shard| !merged_before.contains(shard.id())) {
         let before = shards.len();
         shards.retain(|shard| !merged_before.contains(shard.id()));
@@ -94,7 +97,7 @@ pub fn merge_shards(
     let plan = Arc::new(merged_plan(&shards, whole.plan, run_id));
     let state = written(&shards, &plan, &attempts, workspace, key)?;
     remarks.extend(remarks_on(&shards, &state));
-    Ok(MergedRun { state, remarks, problems: whole.problems })
+    Ok(MergedRun { state, remarks, problems: whole.problems, unreadable })
 }
 
 /// The runs of shards, the earliest first. Also returns what could not be read.

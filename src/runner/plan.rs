@@ -217,7 +217,16 @@ fn split_inside(
     workspace: &Workspace,
 ) -> Result<SplitPlan, PlanError> {
     match plan.sets.iter().find(|set| !set.path.starts_with(&workspace.root)) {
-        None => Ok(split(plan, shard, cases)),
+        None => {
+            let mut split = split(plan, shard, cases);
+            // Other machines have the workspace elsewhere.
+            if let Some(recording) = &mut split.whole.judge.recording
+                && let Ok(inside) = recording.strip_prefix(&workspace.root)
+            {
+                *recording = inside.to_path_buf();
+            }
+            Ok(split)
+        }
         Some(outside) => {
             let (set, root) = (&outside.file, workspace.root.display());
             Err(PlanError(format!(

@@ -127,6 +127,15 @@ pub(super) fn copy_folders(
     Ok(copies.path_of(&address.key))
 }
 
+/// The path of the copy of an object that does not exist yet. Its folder is created.
+pub fn new_copy(address: &BucketAddress, places: &Places) -> Result<PathBuf, CopyError> {
+    let path = Copies::open(address, places)?.path_of(&address.key);
+    let folder = path.parent().unwrap_or(&path);
+    fs::create_dir_all(folder)
+        .map_err(|source| CopyError::Cache { path: folder.display().to_string(), source })?;
+    Ok(path)
+}
+
 /// Copies the rows of a table as lines of JSON, if it changed, and returns the path of the copy.
 pub fn copy_table(address: &TableAddress, places: &Places) -> Result<PathBuf, CopyError> {
     let table = BigQueryTable::open(address)?;

@@ -2,6 +2,7 @@
 //! the first one shows no more signs of life.
 //!
 //! ```text
+//! plan                      the digest of the run's plan
 //! claims/<name>/000001      the first claim: created only if it does not exist
 //! claims/<name>/beat        written again and again by the machine that has the claim
 //! claims/<name>/released    the last claim that was given up
@@ -23,6 +24,8 @@ const LONGEST_LEASE: Duration = Duration::from_secs(3600);
 /// The number of claims on one part. Other numbers are not evaltrail's.
 const MOST_CLAIMS: u32 = 999_999;
 const FOLDER: &str = "claims";
+/// The object with the digest of the plan of the run to which a place belongs.
+const PLACE: &str = "plan";
 const BEAT: &str = "beat";
 const RELEASED: &str = "released";
 const DONE: &str = "done";
@@ -79,6 +82,17 @@ pub enum ClaimState {
     Released,
     /// It is complete.
     Done(ClaimEnd),
+    /// The objects of the claim cannot be read. Contains the message.
+    Unreadable(String),
+}
+
+/// Marks a place for runs as that of the run with this digest of its plan. Returns `false` if it is that of another run.
+pub fn mark_place(runs: &Bucket, digest: &str) -> Result<bool, BucketError> {
+    match runs.create(PLACE, digest.as_bytes().to_vec()) {
+        Ok(_) => Ok(true),
+        Err(BucketError::Exists(_)) => Ok(runs.read(PLACE, LARGEST)?.0 == digest.as_bytes()),
+        Err(error) => Err(error),
+    }
 }
 
 /// The name of the claim on a shard of the run with this digest of its plan.
@@ -110,7 +124,7 @@ pub fn claim(
             let (last, object) = sign_of_life(&objects, generation);
             match &seen {
                 None => {
-                    let claimant: Claimant = read_json(&bucket, &generation_name(generation))?;
+                    let claimant = claimant(&bucket, generation);
                     waits(&claimant);
                     // The other machine shows signs of life as its own lease says.
                     let lease = lease.max(Duration::from_secs(claimant.lease_s).min(LONGEST_LEASE));
@@ -122,7 +136,7 @@ pub fn claim(
                     seen = Some((last, Instant::now(), patience));
                 }
                 Some((before, _, _)) if *before != last => {
-                    return Ok(Claimed::Taken(read_json(&bucket, &generation_name(generation))?));
+                    return Ok(Claimed::Taken(claimant(&bucket, generation)));
                 }
                 Some(_) => {}
             }
@@ -155,10 +169,10 @@ pub fn claim_states(runs: &Bucket) -> Result<BTreeMap<String, ClaimState>, Bucke
         }
     }
     let state = |(name, objects): (String, Vec<StoredObject>)| {
-        let state = state_of(&all.below(&name), &objects)?;
-        Ok((name, state))
+        let state = state_of(&all.below(&name), &objects);
+        (name, state.unwrap_or_else(|error| ClaimState::Unreadable(error.to_string())))
     };
-    by_name.into_iter().map(state).collect()
+    Ok(by_name.into_iter().map(state).collect())
 }
 
 fn state_of(bucket: &Bucket, objects: &[StoredObject]) -> Result<ClaimState, BucketError> {
@@ -174,7 +188,7 @@ fn state_of(bucket: &Bucket, objects: &[StoredObject]) -> Result<ClaimState, Buc
     }
     let (_, object) = sign_of_life(objects, generation);
     let age = unix_now() - object.map_or(0, |object| object.written);
-    Ok(ClaimState::Held(read_json(bucket, &generation_name(generation))?, age.max(0)))
+    Ok(ClaimState::Held(claimant(bucket, generation), age.max(0)))
 }
 
 impl Claim {
@@ -242,8 +256,18 @@ fn json(value: &impl Serialize) -> Vec<u8> {
 
 fn read_json<T: for<'de> Deserialize<'de>>(bucket: &Bucket, name: &str) -> Result<T, BucketError> {
     let (text, _) = bucket.read(name, LARGEST)?;
-    let told = |error| BucketError::Other(format!("{}: {error}", bucket.address().join(name)));
+    let told = |_| {
+        let object = bucket.address().join(name);
+        BucketError::Other(format!("{object} is damaged; delete it, and the next machine takes the shard"))
+    };
     serde_json::from_slice(&text).map_err(told)
+}
+
+/// The machine with a claim. A claim that was not written completely has no name.
+fn claimant(bucket: &Bucket, generation: u32) -> Claimant {
+    let unknown =
+        || Claimant { host: "an unknown machine".into(), since: "an unknown time".into(), lease_s: 0 };
+    read_json(bucket, &generation_name(generation)).unwrap_or_else(|_| unknown())
 }
 
 fn unix_now() -> i64 {

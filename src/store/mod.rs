@@ -38,8 +38,12 @@ mod whole_plan;
 
 pub use answers::{Answers, CachedResponse};
 pub use baseline::{BASELINE_FILE, Baseline, baseline_path, baseline_run_id, read_baseline, write_baseline};
-pub use bucket_copy::{CopyError, OnFetched, address_of_copy, copy_bucket, copy_table, with_addresses};
-pub use claims::{Claim, ClaimEnd, ClaimState, Claimant, Claimed, claim, claim_states, shard_claim_name};
+pub use bucket_copy::{
+    CopyError, OnFetched, address_of_copy, copy_bucket, copy_table, new_copy, with_addresses,
+};
+pub use claims::{
+    Claim, ClaimEnd, ClaimState, Claimant, Claimed, claim, claim_states, mark_place, shard_claim_name,
+};
 pub use decisions::{read_decisions, save_decisions};
 pub use edits::{Done, EditFailed, EditLog, FileAction, FileJob, Scope, UndoError};
 pub use journal::{

@@ -54,6 +54,8 @@ pub struct RunPush {
     /// The attempts that were uploaded by a call that failed afterwards.
     unreported: Vec<AttemptKey>,
     attempts: HashSet<AttemptKey>,
+    /// The names of the parts.
+    parts: Vec<String>,
 }
 
 impl RunPush {
@@ -67,6 +69,7 @@ impl RunPush {
             has_plan: false,
             unreported: Vec::new(),
             attempts: HashSet::new(),
+            parts: Vec::new(),
         }
     }
 
@@ -92,12 +95,26 @@ impl RunPush {
             }
             let next = self.sent + part.len() as u64;
             let keys: Vec<AttemptKey> = part.split(|byte| *byte == b'\n').filter_map(key_of_line).collect();
-            self.bucket.put(&format!("{PART}{:016}{PART_ENDING}", self.sent), part)?;
+            let name = format!("{PART}{:016}{PART_ENDING}", self.sent);
+            self.bucket.put(&name, part)?;
+            self.parts.push(name);
             self.sent = next;
             self.attempts.extend(&keys);
             self.unreported.extend(keys);
         }
         Ok(std::mem::take(&mut self.unreported))
+    }
+
+    /// Checks that everything that was uploaded is still there, and uploads it again if not.
+    pub fn confirm(&mut self) -> Result<Vec<AttemptKey>, PushError> {
+        let there: HashSet<String> = self.bucket.list()?.into_iter().map(|object| object.name).collect();
+        if [PLAN, WHOLE_PLAN].iter().any(|name| !there.contains(*name))
+            || self.parts.iter().any(|part| !there.contains(part))
+        {
+            (self.sent, self.has_plan) = (0, false);
+            self.parts.clear();
+        }
+        self.send()
     }
 
     /// The number of attempts that were uploaded.

@@ -1,7 +1,6 @@
 //! A queue of cases in an object store or a shared folder, from which several machines take cases one by one.
 //!
 //! ```text
-//! <address>/queue/plan                                       the digest of the plan
 //! <address>/queue/<digest of the plan>/claims/0000042.0001   case 42, by the first machine that took it: its worker id
 //! <address>/queue/<digest of the plan>/claims/0000042.0002   the machine that took it over
 //! <address>/queue/<digest of the plan>/done/0000042          its results are uploaded
@@ -75,16 +74,6 @@ impl CaseQueue {
             worker.bytes().fold(7_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(byte)));
         let known = Known { next: seed % cases.max(1), ..Known::default() };
         CaseQueue { bucket, worker: worker.to_string(), lease, cases, known: Mutex::new(known) }
-    }
-
-    /// Marks the place as that of a queue for this plan. Returns `false` if it is that of another plan.
-    pub fn begin(runs: &Bucket, digest: &str) -> Result<bool, BucketError> {
-        let place = runs.below("queue");
-        match place.create("plan", digest.as_bytes().to_vec()) {
-            Ok(_) => Ok(true),
-            Err(BucketError::Exists(_)) => Ok(place.read("plan", LARGEST)?.0 == digest.as_bytes()),
-            Err(error) => Err(error),
-        }
     }
 
     /// How often a sign of life is due.

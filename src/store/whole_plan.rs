@@ -50,6 +50,9 @@ pub fn parse_whole_plan(text: &[u8], workspace: &Path) -> io::Result<WholePlan> 
         return Err(invalid(format!("it has {} attempts", plan.attempts())));
     }
     each_path(&mut plan.sets, |path| *path = workspace.join(&*path));
+    if let Some(recording) = &mut plan.judge.recording {
+        *recording = workspace.join(&*recording);
+    }
     Ok(WholePlan { plan, split, problems })
 }
 

@@ -1,13 +1,13 @@
 //! Machines that work on one run: claims and take-over of shards (`--push`), and the queue of cases (`--queue`).
 #![cfg(unix)]
 
-use crate::common::{Place, both, evaltrail, output, text, wait_for};
+use crate::common::{Place, both, copy_folder, evaltrail, output, root, text, wait_for};
 use crate::shards::answers;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -93,6 +93,114 @@ fn a_shard_of_a_machine_that_is_gone_is_continued_by_another_one() {
     assert_eq!(last.status.code(), Some(0), "as the run ended: {}", both(&last));
 }
 
+/// A shard is not green because its failures came before a take-over.
+#[test]
+fn failures_before_a_take_over_count() {
+    let place = slow_place();
+    let agent = std::fs::read_to_string(place.path().join("slow")).unwrap();
+    // The case `a` calls a tool that is not expected.
+    let wrong = "*'\"a\"'*) echo '{\"response\": \"ok\", \"predicted_trajectory\": [{\"tool_name\": \"t\", \"tool_input\": {}}]}'; exit;; *'\"b\"'*";
+    let agent = agent.replace("*'\"a\"'*|*'\"b\"'*", wrong);
+    assert!(agent.contains("exit;;"));
+    std::fs::write(place.path().join("slow"), agent).unwrap();
+    let mut first = pushing(place.path(), "first").spawn().unwrap();
+    wait_until_pushed(place.path(), 2);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    std::fs::write(place.path().join("fast"), "").unwrap();
+    let second = output(&mut pushing(place.path(), "second"));
+    assert!(both(&second).contains("of which 1 attempt did not pass"), "{}", both(&second));
+    assert_eq!(second.status.code(), Some(1), "{}", both(&second));
+    let again = output(&mut pushing(place.path(), "third"));
+    assert!(both(&again).contains("6 cases, 1 attempt did not pass"), "{}", both(&again));
+    assert_eq!(again.status.code(), Some(1), "{}", both(&again));
+    let tolerant = output(pushing(place.path(), "fourth").args(["--max-failures", "1"]));
+    assert_eq!(tolerant.status.code(), Some(0), "by the options of this call: {}", both(&tolerant));
+}
+
+fn scoring(place: &Path, name: &str, args: &[&str]) -> Output {
+    let score = ["score", "answers.jsonl", "-q", "--push", "runs", "--max-failures", "99"];
+    output(&mut machine(place, name, &[&score[..], args].concat()))
+}
+
+/// The folder of the only run that was pushed.
+fn pushed_run(place: &Path) -> PathBuf {
+    let mut folders = std::fs::read_dir(place.join("runs")).unwrap().map(|entry| entry.unwrap().path());
+    folders.find(|folder| folder.join("run.json").is_file()).unwrap()
+}
+
+/// A mark is not believed: the results count.
+#[test]
+fn a_shard_without_its_results_is_not_complete() {
+    let place = answers(6);
+    assert_eq!(scoring(place.path(), "first", &[]).status.code(), Some(0));
+    std::fs::remove_file(pushed_run(place.path()).join("journal-0000000000000000.jsonl")).unwrap();
+    let state = board(place.path())["parts"][0]["state"].as_str().unwrap().to_string();
+    assert_eq!(state, "marked as complete, but results are missing");
+    let again = scoring(place.path(), "second", &[]);
+    assert!(both(&again).contains("the results of 6 of 6 cases are missing"), "{}", both(&again));
+    assert_eq!(again.status.code(), Some(1));
+    // A run that cannot be read may be one with failures.
+    let other = answers(6);
+    assert_eq!(scoring(other.path(), "first", &[]).status.code(), Some(0));
+    std::fs::create_dir(other.path().join("runs/damaged")).unwrap();
+    for name in ["run.json", "whole_plan.json"] {
+        std::fs::write(other.path().join("runs/damaged").join(name), "{").unwrap();
+    }
+    let merged = output(&mut machine(other.path(), "me", &["merge", "runs", "--max-failures", "99"]));
+    assert!(both(&merged).contains("not merged:"), "{}", both(&merged));
+    assert_eq!(merged.status.code(), Some(1), "{}", both(&merged));
+}
+
+/// Whatever vanishes during a run is uploaded again at its end.
+#[test]
+fn a_place_that_vanishes_during_a_run_has_all_results_at_its_end() {
+    let place = slow_place();
+    let run = pushing(place.path(), "first").spawn().unwrap();
+    wait_until_pushed(place.path(), 3);
+    std::fs::remove_dir_all(place.path().join("runs")).unwrap();
+    std::fs::write(place.path().join("fast"), "").unwrap();
+    let run = run.wait_with_output().unwrap();
+    assert_eq!(run.status.code(), Some(0), "{}", both(&run));
+    let merged = output(&mut machine(place.path(), "me", &["merge", "runs"]));
+    assert!(both(&merged).contains("6 of 6 cases"), "{}", both(&merged));
+    assert_eq!(merged.status.code(), Some(0), "{}", both(&merged));
+}
+
+/// The sample has a judge that replays a recording of the workspace.
+#[test]
+fn machines_may_have_the_workspace_in_different_folders() {
+    let places = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let runs = places[0].path().join("runs");
+    for (number, place) in (1..).zip(&places) {
+        copy_folder(&root().join("fixtures/workspace"), &place.path().join("sample"));
+        let shard = format!("{number}/2");
+        let args = ["run", "sample", "--trust", "-q", "--shard", &shard, "--push", runs.to_str().unwrap()];
+        let out = output(machine(place.path(), "home", &args).env("SAMPLE_PACE", "0"));
+        assert!(matches!(out.status.code(), Some(0 | 1)), "{}", both(&out));
+    }
+    let merged = output(&mut machine(places[0].path(), "me", &["merge", "runs", "--into", "sample"]));
+    assert!(both(&merged).contains("merged 2 of 2 shards"), "{}", both(&merged));
+}
+
+#[test]
+fn places_that_are_wrong_are_refused() {
+    let place = answers(3);
+    for (to, words) in [
+        (".", "the eval sets are there"),
+        ("gs:/team/runs", "this kind of address is not known"),
+        ("https://x.example/runs", "this kind of address is not known"),
+    ] {
+        let out = output(&mut machine(place.path(), "home", &["score", "answers.jsonl", "-q", "--push", to]));
+        assert_eq!(out.status.code(), Some(2), "{to}: {}", both(&out));
+        assert!(both(&out).contains(words), "{to}: {}", both(&out));
+    }
+    assert_eq!(scoring(place.path(), "first", &[]).status.code(), Some(0));
+    let other = scoring(place.path(), "second", &["--shard", "1/2"]);
+    assert_eq!(other.status.code(), Some(2), "{}", both(&other));
+    assert!(both(&other).contains("it is the place of another run"), "{}", both(&other));
+}
+
 /// A machine that the system ends with SIGTERM gives its shard up, so that another one need not wait for it.
 #[test]
 fn a_shard_that_was_given_up_is_continued_at_once() {
@@ -143,8 +251,12 @@ fn the_cases_of_a_queue_have_one_result_each_also_when_machines_are_gone() {
     assert_eq!(one.status.code(), Some(1), "{}", both(&one));
     let mut workers: Vec<Child> = (0..8).map(|number| worker(place.path(), number)).collect();
     let done = || {
-        let ended =
-            |entry: std::fs::DirEntry| Some(std::fs::read_dir(entry.path().join("done")).ok()?.count());
+        // A machine that is killed may leave a temporary file of the store.
+        let is_mark = |entry: &std::fs::DirEntry| entry.file_name().len() == 7;
+        let ended = |entry: std::fs::DirEntry| {
+            let marks = std::fs::read_dir(entry.path().join("done")).ok()?;
+            Some(marks.filter_map(Result::ok).filter(is_mark).count())
+        };
         let entries = std::fs::read_dir(place.path().join("runs/queue")).into_iter().flatten();
         entries.filter_map(|entry| ended(entry.ok()?)).sum::<usize>()
     };
@@ -180,5 +292,5 @@ fn the_cases_of_a_queue_have_one_result_each_also_when_machines_are_gone() {
     let other =
         output(&mut machine(place.path(), "other", &["score", "answers.jsonl", "-q", "--queue", "runs"]));
     assert_eq!(other.status.code(), Some(2), "{}", both(&other));
-    assert!(both(&other).contains("it is the queue of another plan"), "{}", both(&other));
+    assert!(both(&other).contains("it is the place of another run"), "{}", both(&other));
 }

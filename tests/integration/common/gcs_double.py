@@ -85,7 +85,13 @@ class Handler(BaseHTTPRequestHandler):
         )
         found = below(bucket, self.query.get("prefix", ""))
         found = [(name, one) for name, one in found if name > self.query.get("start-after", "")]
+        delimiter, folders = self.query.get("delimiter"), set()
+        if delimiter:
+            start = len(self.query.get("prefix", ""))
+            folders = {name[: name.index(delimiter, start) + 1] for name, _ in found if delimiter in name[start:]}
+            found = [(name, one) for name, one in found if delimiter not in name[start:]]
         entries = "".join(entry.format(escape(name), one[1], len(one[0])) for name, one in found)
+        entries += "".join(f"<CommonPrefixes><Prefix>{escape(name)}</Prefix></CommonPrefixes>" for name in sorted(folders))
         text = f"<?xml version='1.0'?><ListBucketResult>{entries}<IsTruncated>false</IsTruncated></ListBucketResult>"
         self.reply(200, text.encode(), {"Content-Type": "application/xml"})
 
