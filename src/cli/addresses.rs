@@ -2,16 +2,19 @@
 //! copy; what it writes is uploaded.
 
 use super::args::{Cli, Command};
-use super::output::tell_progress;
+use super::output::{tell, tell_progress};
 use crate::buckets::{
     BigQueryTable, Bucket, BucketAddress, TableAddress, is_bucket_address, is_table_address,
 };
-use crate::store::{self, CopyError, Places, address_of_copy, copy_bucket, copy_table, new_copy};
+use crate::store::{
+    self, CopyError, Places, address_of_copy, copy_bucket, copy_pushed_runs, copy_table, new_copy,
+};
 use crate::workspace::edited_with;
 use anyhow::{Context, bail};
 use serde_json::{Map, Value};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// Replaces the addresses in the arguments by the paths of copies.
@@ -143,15 +146,35 @@ fn copy_of(address: &BucketAddress) -> anyhow::Result<PathBuf> {
     let names = edited_with(Path::new(address.name()));
     let names = names.iter().skip(1).filter_map(|path| path.to_str()).map(str::to_string);
     let beside: Vec<String> = names.chain(["evaltrail.toml".to_string()]).collect();
+    let _waiting = say_when_slow(address);
     Ok(copy_bucket(address, &beside, &places, &mut progress(address))?)
 }
 
-pub(super) fn places() -> anyhow::Result<Places> {
+/// Copies the runs at an address, or updates the copy, and returns its path.
+pub(super) fn copy_runs(address: &BucketAddress) -> anyhow::Result<PathBuf> {
+    let _waiting = say_when_slow(address);
+    Ok(copy_pushed_runs(address, &places()?, &mut progress(address))?)
+}
+
+/// Says what is waited for if the returned value is not dropped within some seconds.
+fn say_when_slow(address: &BucketAddress) -> Sender<()> {
+    const SLOW: Duration = Duration::from_secs(3);
+    let (done, is_done) = channel();
+    let words = format!("waiting for {address}");
+    std::thread::spawn(move || {
+        if is_done.recv_timeout(SLOW) == Err(RecvTimeoutError::Timeout) {
+            tell(&words);
+        }
+    });
+    done
+}
+
+fn places() -> anyhow::Result<Places> {
     Places::find().context("there is no folder for copies: set EVALTRAIL_HOME")
 }
 
 /// Displays how many objects were copied.
-pub(super) fn progress(address: &BucketAddress) -> impl FnMut(usize, usize) + use<> {
+fn progress(address: &BucketAddress) -> impl FnMut(usize, usize) + use<> {
     const EVERY: Duration = Duration::from_millis(100);
     let (address, mut shown) = (address.to_string(), Instant::now());
     move |done, all| {

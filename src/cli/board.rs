@@ -1,14 +1,14 @@
 //! `evaltrail runs ADDRESS`: how far the shards of a run are that machines upload to one place.
 
 use super::Exit;
-use super::addresses::{address_in, places, progress};
+use super::addresses::{address_in, copy_runs};
 use super::args::{ColorWhen, RunsArgs};
 use super::output::{paint, plural, say_again, say_json, tell};
 use crate::buckets::{Bucket, BucketAddress};
 use crate::domain::{Shard, ShardBy, Status, Totals, clean_line};
 use crate::history::{PushedShards, ShardProgress, pushed_shards};
 use crate::report::{Paint, shell_word};
-use crate::store::{ClaimState, claim_states, copy_pushed_runs, has_pushed_runs, shard_claim_name};
+use crate::store::{ClaimState, claim_states, has_pushed_runs, shard_claim_name};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -32,7 +32,7 @@ fn is_place(address: &BucketAddress) -> anyhow::Result<bool> {
 /// The path of a folder with the runs at a path, which is that of a copy if they were uploaded.
 pub(super) fn runs_below(path: &Path) -> anyhow::Result<PathBuf> {
     match address_in(path)?.map_or_else(|| pushed_at(path), |address| Ok(Some(address)))? {
-        Some(address) => Ok(copy_pushed_runs(&address, &places()?, &mut progress(&address))?),
+        Some(address) => Ok(copy_runs(&address)?),
         None => Ok(std::path::absolute(path)?),
     }
 }
@@ -81,7 +81,7 @@ pub(super) fn board(address: &BucketAddress, args: &RunsArgs) -> anyhow::Result<
 
 impl Board {
     fn read(address: &BucketAddress) -> anyhow::Result<Board> {
-        let folder = copy_pushed_runs(address, &places()?, &mut progress(address))?;
+        let folder = copy_runs(address)?;
         let mut shards = pushed_shards(&folder).map_err(|why| anyhow::anyhow!("{address}: {why}"))?;
         let mut states = claim_states(&Bucket::open(address)?)?;
         let is_queue = shards.shard.by == ShardBy::Queue;

@@ -1,14 +1,14 @@
 //! `evaltrail [PATH]` and `evaltrail demo`: the explorer.
 
 use super::Exit;
-use super::addresses::{address_in, copy_at, places, progress, title_of_copy};
+use super::addresses::{address_in, copy_at, copy_runs, title_of_copy};
 use super::output::tell;
 use crate::buckets::BucketAddress;
 use crate::domain::clean_line;
 use crate::explorer::{Explorer, Leaving, OpenedRunFile, explore};
 use crate::history::{MergedRun, merge_shards};
 use crate::runner::Stamp;
-use crate::store::{RunKey, copy_pushed_runs, has_pushed_runs, run_path};
+use crate::store::{RunKey, has_pushed_runs, run_path};
 use crate::workspace::named_path;
 use anyhow::Context;
 use std::collections::HashSet;
@@ -91,7 +91,7 @@ pub(super) fn demo(to: Option<PathBuf>, theme: Option<String>) -> anyhow::Result
 
 /// Opens the run whose shards are at an address, as far as they are.
 fn open_pushed(address: &BucketAddress, theme: Option<String>) -> anyhow::Result<Exit> {
-    let folder = copy_pushed_runs(address, &places()?, &mut progress(address))?;
+    let folder = copy_runs(address)?;
     let temporary = tempfile::Builder::new().prefix("evaltrail-run-").tempdir()?;
     let place = (temporary.path(), &*Stamp::now().run_id);
     let MergedRun { state, remarks, .. } = merge_shards(&[folder], place, &HashSet::new(), RunKey::find())?;

@@ -2,7 +2,7 @@
 //! a shard, or a case of a queue, and another one continues it if the first one is gone.
 
 use super::Exit;
-use super::addresses::{address_in, places, progress, title_of_copy};
+use super::addresses::{address_in, copy_runs, title_of_copy};
 use super::args::CaseArgs;
 use super::output::{plural, tell};
 use super::uploader::{ClaimedShard, Heartbeat, Held, Uploaded, Uploader};
@@ -12,8 +12,8 @@ use crate::history::{MergedRun, done_by_earlier_runs, merge_shards};
 use crate::process::host_name;
 use crate::runner::{Prepared, Stamp};
 use crate::store::{
-    CaseQueue, Claimant, Claimed, CopyError, MOST_QUEUED, RunKey, claim, copy_pushed_runs, fingerprint,
-    mark_place, run_path, shard_claim_name, whole_plan_text,
+    CaseQueue, Claimant, Claimed, CopyError, MOST_QUEUED, RunKey, claim, fingerprint, mark_place, run_path,
+    shard_claim_name, whole_plan_text,
 };
 use anyhow::{Context, bail};
 use std::collections::HashSet;
@@ -131,7 +131,7 @@ fn exit_of_complete(
     prepared: &Prepared,
     whole: &[u8],
 ) -> anyhow::Result<Exit> {
-    let folder = copy_pushed_runs(address, &places()?, &mut progress(address))?;
+    let folder = copy_runs(address)?;
     let done = done_by_earlier_runs(&folder, whole, shard);
     done.problems.iter().for_each(|problem| tell(&clean_line(problem)));
     let plan = &prepared.plan;
@@ -154,9 +154,9 @@ fn exit_of_complete(
 
 /// Takes the cases out of the plan that earlier runs of the shard did.
 fn leave_out_done(claimed: &mut ClaimedShard, prepared: &mut Prepared, whole: &[u8]) -> anyhow::Result<()> {
-    let folder = match copy_pushed_runs(&claimed.address, &places()?, &mut progress(&claimed.address)) {
+    let folder = match copy_runs(&claimed.address) {
         // The machine that had the shard ended before it uploaded anything.
-        Err(CopyError::Refused(_)) => return Ok(()),
+        Err(error) if matches!(error.downcast_ref(), Some(CopyError::Refused(_))) => return Ok(()),
         folder => folder?,
     };
     let done = done_by_earlier_runs(&folder, whole, claimed.shard);
@@ -215,7 +215,7 @@ pub(super) fn join_queue(
 /// Merges the runs of all machines that took cases from a queue to a run of the workspace.
 pub(super) fn merged_queue(to: &Path, workspace: &Path) -> anyhow::Result<RunState> {
     let address = push_address(to)?;
-    let folder = copy_pushed_runs(&address, &places()?, &mut progress(&address))?;
+    let folder = copy_runs(&address)?;
     let place = (workspace, &*Stamp::now().run_id);
     let MergedRun { state, remarks, .. } = merge_shards(&[folder], place, &HashSet::new(), RunKey::find())?;
     remarks.iter().for_each(|remark| tell(&clean_line(remark)));

@@ -151,6 +151,8 @@ pub struct OpenedRun {
     pub run: Arc<RunRef>,
     /// The name that a person gave it.
     pub name: Option<String>,
+    /// The number of attempts of its plan that did not end.
+    pub not_run: usize,
     /// The parts of the model that belong to the workspace.
     pub(super) workspace: WorkspaceParts,
 }

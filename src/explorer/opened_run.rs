@@ -25,7 +25,7 @@ pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Ve
     if !is_awaited && !model.is_run_file {
         return Vec::new();
     }
-    let damaged = past.damaged;
+    let (damaged, not_run) = (past.damaged, past.not_run);
     let mut outcomes = Outcomes::default();
     let mut sets = Vec::new();
     let mut effects = Vec::new();
@@ -62,7 +62,7 @@ pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Ve
         overlay,
     };
     workspace.exchange(model);
-    model.opened_run = Some(Box::new(OpenedRun { run: past.run, name, workspace }));
+    model.opened_run = Some(Box::new(OpenedRun { run: past.run, name, not_run, workspace }));
     relist(model);
     if damaged > 0 {
         let words = match damaged {

@@ -17,6 +17,8 @@ pub struct PastRun {
     pub run: Arc<RunRef>,
     /// Its sets, in the order of its plan.
     pub sets: Vec<PastSet>,
+    /// The number of attempts of its plan that did not end.
+    pub not_run: usize,
     /// The number of attempts that cannot be shown, because their records are damaged or too large.
     pub damaged: usize,
 }
@@ -53,12 +55,13 @@ impl History {
                 let by = if run.is_signed { RunBy::Evaltrail } else { RunBy::Foreign };
                 let reference = RunRef { by, ..head.run_ref() };
                 let (sets, damaged) = (sets_of_run(&run.state), run.damaged);
-                Ok(PastRun { run: Arc::new(reference), sets, damaged })
+                let not_run = run.state.outstanding().len();
+                Ok(PastRun { run: Arc::new(reference), sets, not_run, damaged })
             }
             RunSource::Adk { app_dir, set_id, .. } => {
                 let file = app_dir.join(set_id);
                 let set = set_of_result(head, file).ok_or("the result file cannot be read")?;
-                Ok(PastRun { run: Arc::new(head.run_ref()), sets: vec![set], damaged: 0 })
+                Ok(PastRun { run: Arc::new(head.run_ref()), sets: vec![set], not_run: 0, damaged: 0 })
             }
         }
     }

@@ -864,7 +864,12 @@ fn past_run(model: &Model) -> PastRun {
         }
     };
     let run = RunRef { id: "0badcafe5678".into(), started: state.plan.started.clone(), by: RunBy::Evaltrail };
-    PastRun { run: Arc::new(run), sets: (0..state.plan.sets.len()).map(set).collect(), damaged: 0 }
+    PastRun {
+        run: Arc::new(run),
+        sets: (0..state.plan.sets.len()).map(set).collect(),
+        not_run: 0,
+        damaged: 0,
+    }
 }
 
 /// The run of the sample, compared with one in which the first failures passed and another case failed.

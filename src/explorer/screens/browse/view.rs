@@ -42,7 +42,12 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     if let Some(opened) = &model.opened_run {
         let name = opened.name.as_deref().unwrap_or(&opened.run.id);
-        let words = format!("past {}: {name}, as it was", model.run_words(&opened.run));
+        let not_run = match opened.not_run {
+            0 => String::new(),
+            1 => "; 1 attempt was not run".into(),
+            count => format!("; {count} attempts were not run"),
+        };
+        let words = format!("past {}: {name}, as it was{not_run}", model.run_words(&opened.run));
         put(buffer, area.x, area.y, area.width, &words, theme.style(Role::Note));
         return;
     }
