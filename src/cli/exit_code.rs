@@ -17,8 +17,6 @@ pub(super) fn counted_failures(state: &RunState) -> usize {
 pub(super) struct Tolerated {
     /// The maximum number of attempts that did not pass.
     pub(super) failures: Option<usize>,
-    /// The number of attempts that did not pass in earlier runs of the same shard.
-    pub(super) before: usize,
     /// The number of cases that broke since the baseline, if only those count.
     pub(super) broke: Option<usize>,
 }
@@ -51,7 +49,7 @@ pub(super) fn baseline(
 pub(super) fn exit_of(state: &RunState, tolerated: &Tolerated, interrupted: bool, bad_input: bool) -> Exit {
     let failed = match tolerated.broke {
         Some(broke) => broke > 0,
-        None => counted_failures(state) + tolerated.before > tolerated.failures.unwrap_or(0),
+        None => counted_failures(state) > tolerated.failures.unwrap_or(0),
     };
     if interrupted {
         Exit::Interrupted

@@ -43,7 +43,7 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
         say(&run_summary(&state, paint(args.color), &place_of(&workspace.root)));
     }
     failed.iter().for_each(super::print_error);
-    let tolerated = Tolerated { failures: args.max_failures, before: 0, broke: None };
+    let tolerated = Tolerated { failures: args.max_failures, broke: None };
     match exit_of(&state, &tolerated, false, !problems.is_empty()) {
         Exit::Success | Exit::Failures if !failed.is_empty() => Ok(Exit::UsageError),
         // A run that cannot be read may be that of a shard with failures.

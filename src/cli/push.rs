@@ -5,10 +5,10 @@ use super::Exit;
 use super::addresses::{address_in, copy_runs, title_of_copy};
 use super::args::CaseArgs;
 use super::output::{plural, tell};
-use super::uploader::{ClaimedShard, Heartbeat, Held, Uploaded, Uploader};
+use super::uploader::{ClaimedShard, Heartbeat, Held, OtherRuns, Uploaded, Uploader};
 use crate::buckets::{Bucket, BucketAddress};
 use crate::domain::{PlannedCases, RunPlan, RunState, Shard, clean_line};
-use crate::history::{MergedRun, done_by_earlier_runs, merge_shards};
+use crate::history::{MergedRun, done_by_earlier_runs, merge_one_shard, merge_shards};
 use crate::process::host_name;
 use crate::runner::{Prepared, Stamp};
 use crate::store::{
@@ -109,7 +109,7 @@ pub(super) fn claim_shard(
         }
         Claimed::Won(claim, is_continued) => {
             let heartbeat = Heartbeat::start(Held::Shard(claim.clone()))?;
-            let mut claimed = ClaimedShard { address, claim, shard, failed_before: 0 };
+            let mut claimed = ClaimedShard { address, claim, shard, continued: None };
             if is_continued {
                 let left_out = leave_out_done(&mut claimed, prepared, &whole);
                 left_out.inspect_err(|_| {
@@ -118,7 +118,7 @@ pub(super) fn claim_shard(
                 })?;
             }
             let run = run_path(workspace, &prepared.plan.run_id);
-            let uploader = Uploader::start(&runs, Uploaded::Shard(claimed), heartbeat, &run)?;
+            let uploader = Uploader::start(&runs, Uploaded::Shard(Box::new(claimed)), heartbeat, &run)?;
             Ok(ShardClaim::Run(Box::new(uploader)))
         }
     }
@@ -171,13 +171,13 @@ fn leave_out_done(claimed: &mut ClaimedShard, prepared: &mut Prepared, whole: &[
         failed => format!(", of which {} did not pass", plural(failed, "attempt")),
     };
     tell(&format!(
-        "{}: continued; {} of {of} cases are done at {}{failed}; this run has the others",
+        "{}: continued; {} of {of} cases are done at {}{failed}",
         claimed.shard.words(),
         of - cases.len(),
         claimed.address
     ));
-    claimed.failed_before = done.failed;
-    prepared.plan = Arc::new(RunPlan { cases, ..plan.without_cases() });
+    let part = RunPlan { cases, ..plan.without_cases() };
+    claimed.continued = Some(Box::new((*std::mem::replace(&mut prepared.plan, Arc::new(part))).clone()));
     Ok(())
 }
 
@@ -212,12 +212,21 @@ pub(super) fn join_queue(
     Ok(uploader)
 }
 
-/// Merges the runs of all machines that took cases from a queue to a run of the workspace.
-pub(super) fn merged_queue(to: &Path, workspace: &Path) -> anyhow::Result<RunState> {
-    let address = push_address(to)?;
-    let folder = copy_runs(&address)?;
+/// Merges the runs of other machines with the own one to a run of the workspace.
+pub(super) fn merged_runs(
+    to: &Path,
+    others: OtherRuns,
+    workspace: &Path,
+) -> anyhow::Result<Option<RunState>> {
+    if matches!(others, OtherRuns::None) {
+        return Ok(None);
+    }
+    let folder = copy_runs(&push_address(to)?)?;
     let place = (workspace, &*Stamp::now().run_id);
-    let MergedRun { state, remarks, .. } = merge_shards(&[folder], place, &HashSet::new(), RunKey::find())?;
+    let MergedRun { state, remarks, .. } = match others {
+        OtherRuns::OfShard(part) => merge_one_shard(&folder, place, &part, RunKey::find())?,
+        _ => merge_shards(&[folder], place, &HashSet::new(), RunKey::find())?,
+    };
     remarks.iter().for_each(|remark| tell(&clean_line(remark)));
-    Ok(state)
+    Ok(Some(state))
 }

@@ -6,9 +6,9 @@ use super::exit_code::{Tolerated, baseline, exit_of};
 use super::live_run::carry_to_the_end;
 use super::output::{json_output, paint, say, tell};
 use super::paths::{open_targets, parse_target, place_of};
-use super::push::{ShardClaim, claim_shard, join_queue, merged_queue};
+use super::push::{ShardClaim, claim_shard, join_queue, merged_runs};
 use super::select::{only_changed, only_failed};
-use super::uploader::Uploader;
+use super::uploader::{OtherRuns, Uploader};
 use super::write::make_asking;
 use super::{Exit, github, trust};
 use crate::config::{ShardChoice, job_of_environment, shard_of_environment};
@@ -169,17 +169,15 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
         (how.fail_fast, uploader.as_mut()),
     ))?;
     runtime.shutdown_timeout(Duration::from_secs(2));
-    if let Some(to) = &cases.queue {
-        uploader.take().map_or(Ok(()), |uploader| uploader.finish(None))?;
-        if !interrupted {
-            let own = state.totals.ended();
-            state = merged_queue(to, &workspace.root)?;
-            let (all, left) = (state.plan.attempts(), state.outstanding().len());
-            let words = match left {
-                0 => "the queue is empty".to_string(),
-                left => format!("{left} of {all} attempts have no result; use another address to run them"),
-            };
-            tell(&format!("{words}; this machine ran {own} of {all} attempts"));
+    let mut all_uploaded = true;
+    if let (Some(uploader), Some(to)) = (uploader, cases.push.as_ref().or(cases.queue.as_ref())) {
+        match uploaded(uploader, to, (&state, interrupted), &workspace.root) {
+            Ok(None) => {}
+            Ok(Some(merged)) => state = merged,
+            Err(error) => {
+                super::print_error(&error);
+                all_uploaded = false;
+            }
         }
     }
     let all_written = finish(cases, how.record.as_deref(), (&state, &workspace.root))?;
@@ -199,18 +197,37 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
     }
     let tolerated = Tolerated {
         failures: cases.max_failures,
-        before: uploader.as_ref().map_or(0, Uploader::failed_before),
         broke: broke.map(|(broke, _)| broke).filter(|_| cases.fail_on.is_some()),
     };
-    if let Some(uploader) = uploader {
-        let is_complete = state.outstanding().is_empty();
-        let exit = exit_of(&state, &tolerated, false, bad_input);
-        uploader.finish(is_complete.then_some((exit, state.plan.attempts())))?;
-    }
     match exit_of(&state, &tolerated, interrupted, bad_input) {
-        Exit::Success | Exit::Failures if !all_written => Ok(Exit::UsageError),
+        Exit::Success | Exit::Failures if !all_written || !all_uploaded => Ok(Exit::UsageError),
         exit => Ok(exit),
     }
+}
+
+/// Uploads the rest of a run. Returns the run with the results of other machines that belong to it, if there are any.
+fn uploaded(
+    uploader: Uploader,
+    to: &Path,
+    (state, interrupted): (&RunState, bool),
+    root: &Path,
+) -> anyhow::Result<Option<RunState>> {
+    let is_complete = state.outstanding().is_empty();
+    let others = uploader.finish(is_complete.then_some(state.plan.attempts()))?;
+    if interrupted {
+        return Ok(None);
+    }
+    let is_queue = matches!(others, OtherRuns::OfQueue);
+    let merged = merged_runs(to, others, root)?;
+    if let Some(merged) = merged.as_ref().filter(|_| is_queue) {
+        let (own, all, left) = (state.totals.ended(), merged.plan.attempts(), merged.outstanding().len());
+        let words = match left {
+            0 => "the queue is empty".to_string(),
+            left => format!("{left} of {all} attempts have no result; use another address to run them"),
+        };
+        tell(&format!("{words}; this machine ran {own} of {all} attempts"));
+    }
+    Ok(merged)
 }
 
 /// The judge. Flags override the configuration.

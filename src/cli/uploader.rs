@@ -1,9 +1,8 @@
 //! The threads of a run that other machines see: one shows signs of life, one uploads.
 
-use super::Exit;
 use super::output::tell;
 use crate::buckets::{Bucket, BucketAddress, BucketError};
-use crate::domain::{AttemptKey, Shard, clean_line};
+use crate::domain::{AttemptKey, RunPlan, Shard, clean_line};
 use crate::report::shell_word;
 use crate::store::{CaseQueue, Claim, ClaimEnd, PushError, RunPush};
 use anyhow::bail;
@@ -127,14 +126,23 @@ pub(super) struct ClaimedShard {
     pub(super) address: BucketAddress,
     pub(super) claim: Claim,
     pub(super) shard: Shard,
-    /// The number of attempts that did not pass in earlier runs of the shard.
-    pub(super) failed_before: usize,
+    /// The plan of the shard, if earlier runs did some of its cases.
+    pub(super) continued: Option<Box<RunPlan>>,
+}
+
+/// The runs of other machines whose results belong to those of a run.
+pub(super) enum OtherRuns {
+    None,
+    /// Those of the shard with this plan.
+    OfShard(Box<RunPlan>),
+    /// Those of all workers of the queue.
+    OfQueue,
 }
 
 /// What is uploaded.
 pub(super) enum Uploaded {
     /// The run of a shard.
-    Shard(ClaimedShard),
+    Shard(Box<ClaimedShard>),
     /// The run of a worker of a queue.
     Cases(Arc<CaseQueue>),
 }
@@ -174,25 +182,18 @@ impl Uploader {
         self.heartbeat.stops.recv().await
     }
 
-    /// The number of attempts that did not pass in earlier runs of the shard.
-    pub(super) fn failed_before(&self) -> usize {
-        match &self.what {
-            Uploaded::Shard(claimed) => claimed.failed_before,
-            Uploaded::Cases(..) => 0,
-        }
-    }
-
-    /// Uploads the rest. `ended` are the exit code and the number of attempts of a run that ended; `None` if it was
-    /// interrupted. Errors: the run is not uploaded completely, or another machine has taken over.
-    pub(super) fn finish(self, ended: Option<(Exit, usize)>) -> anyhow::Result<()> {
+    /// Uploads the rest, and returns the runs of other machines that belong to this one. `attempts` is the number of
+    /// attempts of a run that ended; `None` if it was interrupted. Errors: the run is not uploaded completely, or another
+    /// machine has taken over.
+    pub(super) fn finish(self, attempts: Option<usize>) -> anyhow::Result<OtherRuns> {
         let Uploader { stop, uploaded, heartbeat, what, run } = self;
         drop(stop);
-        let sent = wait_for_upload(&uploaded, if ended.is_none() { INTERRUPTED_FOR } else { ENDS_WITHIN });
+        let sent = wait_for_upload(&uploaded, if attempts.is_none() { INTERRUPTED_FOR } else { ENDS_WITHIN });
         drop(heartbeat.stop);
         let mut claimed = match what {
             Uploaded::Cases(queue) => {
                 queue.leave()?;
-                return sent.map(drop);
+                return sent.map(|_| OtherRuns::OfQueue);
             }
             Uploaded::Shard(claimed) => claimed,
         };
@@ -212,16 +213,16 @@ impl Uploader {
                  is missing"
             )))
         })?;
-        match ended {
+        match attempts {
             None => claimed.claim.release()?,
-            Some((_, attempts)) if push.attempts() < attempts => {
+            Some(attempts) if push.attempts() < attempts => {
                 let missing = attempts - push.attempts();
                 return Err(released(anyhow::anyhow!(
                     "--push: the results of {missing} of {attempts} attempts could not be recorded, so that they are not at \
                      {address}; the same command runs them again"
                 )));
             }
-            Some((exit, _)) => claimed.claim.complete(&ClaimEnd { run: run.clone(), exit: exit.code() })?,
+            Some(_) => claimed.claim.complete(&ClaimEnd { run: run.clone() })?,
         }
         let place = shell_word(&address.to_string());
         let next = match shard.of {
@@ -229,7 +230,10 @@ impl Uploader {
             _ => format!("evaltrail runs {place} lists the shards, evaltrail merge {place} merges them"),
         };
         tell(&format!("run {run} is at {address}; {next}"));
-        Ok(())
+        Ok(match claimed.continued {
+            Some(part) => OtherRuns::OfShard(part),
+            None => OtherRuns::None,
+        })
     }
 }
 

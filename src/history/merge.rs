@@ -100,6 +100,31 @@ pub fn merge_shards(
     Ok(MergedRun { state, remarks, problems: whole.problems, unreadable })
 }
 
+/// Merges the runs of one shard below a folder to a run of `workspace`, with this id: several machines may have executed the
+/// shard one after the other. `part` is the plan of the shard.
+pub fn merge_one_shard(
+    folder: &Path,
+    (workspace, run_id): (&Path, &str),
+    part: &RunPlan,
+    key: Option<RunKey>,
+) -> Result<MergedRun, MergeError> {
+    let (mut shards, mut remarks) = shards_below(&[folder.to_path_buf()], key.as_ref())?;
+    let unreadable = remarks.len();
+    shards.retain(|shard| Some(shard.shard) == part.options.shard);
+    let Some(first) = shards.first() else {
+        return Err(MergeError::Shards(format!("{}: the shard has no run there", folder.display())));
+    };
+    let whole = whole_plan(first, workspace)?;
+    same_run(&shards)?;
+    let plan = RunPlan { cases: part.cases.clone(), ..whole.plan };
+    let attempts = attempts_of(&shards, &plan)?;
+    let mut plan = merged_plan(&shards, plan, run_id);
+    plan.options.shard = part.options.shard;
+    let state = written(&shards, &Arc::new(plan), &attempts, workspace, key)?;
+    remarks.extend(shards.iter().flat_map(damages));
+    Ok(MergedRun { state, remarks, problems: whole.problems, unreadable })
+}
+
 /// The runs of shards, the earliest first. Also returns what could not be read.
 pub(super) fn shards_below(
     paths: &[PathBuf],

@@ -27,7 +27,7 @@ pub use latest::{
     CaseResult, FoundCase, HistorySet, PastResult, PlannedPlace, Reevaluated, case_results, is_unchanged,
     is_unsteady, place, reevaluate,
 };
-pub use merge::{MergeError, MergedRun, merge_shards};
+pub use merge::{MergeError, MergedRun, merge_one_shard, merge_shards};
 pub use past_run::{PastRun, PastSet};
 pub use pushed::{DoneCases, PushedShards, ShardProgress, done_by_earlier_runs, pushed_shards};
 pub use recorded::recorded_results;

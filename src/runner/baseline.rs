@@ -4,7 +4,7 @@ use super::past::history_of;
 use crate::analysis::{CaseFate, ChangedCondition, RunConditions, RunToCompare, compare_runs};
 use crate::domain::{RunState, clean_line};
 use crate::store::{
-    BASELINE_FILE, Baseline, RunLabel, baseline_path, baseline_run_id, save_run_label, write_baseline,
+    BASELINE_FILE, Baseline, RunLabel, baseline_run_id, remove_baseline, save_run_label, write_baseline,
 };
 use crate::workspace::Workspace;
 
@@ -58,7 +58,7 @@ pub fn unpin_run(workspace: &Workspace, run_id: &str) -> std::io::Result<String>
     if baseline_run_id(&workspace.root).as_deref() != Some(run_id) {
         return Ok(format!("run {id} is no longer pinned"));
     }
-    std::fs::remove_file(baseline_path(&workspace.root))?;
+    remove_baseline(&workspace.root)?;
     Ok(format!("run {id} is no longer pinned, and {BASELINE_FILE} is removed"))
 }
 

@@ -4,8 +4,8 @@
 //! secrets.
 
 use super::plan_file::relative_to;
-use super::read::{read_head, read_text_file};
-use super::save::write_whole;
+use super::read::{read_file, read_head, read_text_file};
+use super::save::{Replace, create, remove, replace};
 use crate::analysis::RunConditions;
 use crate::domain::{
     AgentSpec, Attempt, AttemptKey, Criterion, EndedAttempt, JudgeSpec, MetricResult, PlannedCase,
@@ -147,7 +147,18 @@ pub fn write_baseline(workspace: &Path, baseline: &Baseline) -> io::Result<()> {
         let _ = write!(text, "{comma}\n    {}", serde_json::to_string(&line)?);
     }
     text.push_str("\n  ]\n}\n");
-    write_whole(&path, text.as_bytes())
+    // The workspace may be the copy of a bucket, to which a change is written as well.
+    let written = match read_file(&path, LARGEST) {
+        Ok(read) => replace(Replace { path: &path, within: None, read: &read, new: text.as_bytes() }),
+        Err(_) => create(&path, text.as_bytes()),
+    };
+    written.map(drop).map_err(io::Error::other)
+}
+
+/// Removes the baseline of a workspace.
+pub fn remove_baseline(workspace: &Path) -> io::Result<()> {
+    let path = baseline_path(workspace);
+    remove(&path, None, &read_file(&path, LARGEST)?).map_err(io::Error::other)
 }
 
 fn attempt_line(attempt: &EndedAttempt) -> AttemptLine {

@@ -47,8 +47,6 @@ pub struct Claimant {
 pub struct ClaimEnd {
     /// The run of the part.
     pub run: String,
-    /// The exit code.
-    pub exit: u8,
 }
 
 /// A claim that this process has.
@@ -334,7 +332,7 @@ mod tests {
         else {
             panic!()
         };
-        let end = ClaimEnd { run: "r".into(), exit: 1 };
+        let end = ClaimEnd { run: "r".into() };
         third.complete(&end).unwrap();
         let last = super::claim(&runs, "s", &own("d"), LEASE, |_| ()).unwrap();
         assert!(matches!(last, Claimed::Done(found) if found == end));

@@ -37,7 +37,9 @@ mod verdicts;
 mod whole_plan;
 
 pub use answers::{Answers, CachedResponse};
-pub use baseline::{BASELINE_FILE, Baseline, baseline_path, baseline_run_id, read_baseline, write_baseline};
+pub use baseline::{
+    BASELINE_FILE, Baseline, baseline_path, baseline_run_id, read_baseline, remove_baseline, write_baseline,
+};
 pub use bucket_copy::{
     CopyError, OnFetched, address_of_copy, copy_bucket, copy_table, new_copy, with_addresses,
 };

@@ -111,6 +111,7 @@ fn failures_before_a_take_over_count() {
     let second = output(&mut pushing(place.path(), "second"));
     assert!(both(&second).contains("of which 1 attempt did not pass"), "{}", both(&second));
     assert_eq!(second.status.code(), Some(1), "{}", both(&second));
+    assert!(both(&second).contains("5 passed, 1 failed"), "the report has all: {}", both(&second));
     let again = output(&mut pushing(place.path(), "third"));
     assert!(both(&again).contains("6 cases, 1 attempt did not pass"), "{}", both(&again));
     assert_eq!(again.status.code(), Some(1), "{}", both(&again));
