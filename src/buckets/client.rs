@@ -103,8 +103,11 @@ impl Bucket {
         let told = |why: String| BucketError::Other(format!("{address}: {why}"));
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let machine = machine();
-        let environment =
-            Environment { variable: &variable, has_file: &|path| path.is_file(), machine: &machine };
+        let environment = Environment {
+            variable: &variable,
+            read: &|path| std::fs::read_to_string(path).ok(),
+            machine: &machine,
+        };
         credentials::check(address.scheme, &environment).map_err(told)?;
         // The provider is installed once; a second call fails, which does no harm.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -121,7 +124,7 @@ impl Bucket {
                 .with_retry(retry)
                 .build()
                 .map(shared),
-            Scheme::S3 => AmazonS3Builder::from_env()
+            Scheme::S3 => with_profile(AmazonS3Builder::from_env(), &environment)
                 .with_config(AmazonS3ConfigKey::Client(ClientConfigKey::Timeout), within)
                 .with_config(AmazonS3ConfigKey::Client(ClientConfigKey::ReadTimeout), silent)
                 .with_url(url)
@@ -312,6 +315,25 @@ impl Bucket {
 
     fn named(&self, name: &str) -> BucketAddress {
         if name.is_empty() { self.address.clone() } else { self.address.join(name) }
+    }
+}
+
+/// Takes the keys of a profile of AWS's files, if the environment has none.
+fn with_profile(mut builder: AmazonS3Builder, environment: &Environment) -> AmazonS3Builder {
+    let others = ["AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_SKIP_SIGNATURE"];
+    if others.iter().any(|name| (environment.variable)(name).is_some()) {
+        return builder;
+    }
+    let Some(profile) = credentials::aws_profile(environment) else { return builder };
+    builder = builder.with_access_key_id(profile.key_id).with_secret_access_key(profile.secret);
+    if let Some(token) = profile.token {
+        builder = builder.with_token(token);
+    }
+    match profile.region {
+        Some(region) if builder.get_config_value(&AmazonS3ConfigKey::Region).is_none() => {
+            builder.with_region(region)
+        }
+        _ => builder,
     }
 }
 

@@ -2,14 +2,14 @@
 //! credentials, the client would ask the metadata address of a cloud, which takes many seconds elsewhere.
 
 use super::address::Scheme;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What is known about this machine.
 pub(super) struct Environment<'a> {
     /// The value of a variable, if it is set and not empty.
     pub(super) variable: &'a dyn Fn(&str) -> Option<String>,
-    /// Whether a file exists.
-    pub(super) has_file: &'a dyn Fn(&Path) -> bool,
+    /// The text of a file, if it exists.
+    pub(super) read: &'a dyn Fn(&Path) -> Option<String>,
     /// What the firmware says about the machine: its maker, product and tag.
     pub(super) machine: &'a str,
 }
@@ -33,7 +33,7 @@ pub(super) fn check(scheme: Scheme, environment: &Environment) -> Result<(), Str
                 "CLOUD_RUN_JOB",
                 "K_SERVICE",
                 "GCE_METADATA_HOST",
-            ]) || login.is_some_and(|login| (environment.has_file)(&login))
+            ]) || login.is_some_and(|login| (environment.read)(&login).is_some())
                 || environment.machine.contains("Google");
             known_or(is_known, || {
                 "no credentials for Google Cloud Storage: run `gcloud auth application-default login`, or set \
@@ -48,12 +48,13 @@ pub(super) fn check(scheme: Scheme, environment: &Environment) -> Result<(), Str
                 "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
                 "AWS_CONTAINER_CREDENTIALS_FULL_URI",
                 "AWS_SKIP_SIGNATURE",
-            ]) || environment.machine.contains("Amazon EC2");
+            ]) || environment.machine.contains("Amazon EC2")
+                || aws_profile(environment).is_some();
             known_or(is_known, || {
                 let profile = (environment.variable)("AWS_PROFILE").map(|name| format!(" --profile {name}"));
                 format!(
-                    "no credentials for S3: set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION, for example by \
-                     eval \"$(aws configure export-credentials --format env{})\"",
+                    "no credentials for S3: set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION, or run `aws \
+                     configure`; with SSO, run eval \"$(aws configure export-credentials --format env{})\"",
                     profile.unwrap_or_default()
                 )
             })
@@ -90,6 +91,52 @@ pub(super) fn check(scheme: Scheme, environment: &Environment) -> Result<(), Str
     }
 }
 
+/// The keys of a profile in AWS's files.
+#[derive(Debug, PartialEq)]
+pub(super) struct AwsProfile {
+    pub(super) key_id: String,
+    pub(super) secret: String,
+    pub(super) token: Option<String>,
+    pub(super) region: Option<String>,
+}
+
+/// The keys of the profile that `AWS_PROFILE` names, or of `default`; `None` if its files have none.
+pub(super) fn aws_profile(environment: &Environment) -> Option<AwsProfile> {
+    let variable = environment.variable;
+    let name = variable("AWS_PROFILE").unwrap_or_else(|| "default".into());
+    let folder =
+        variable("HOME").or_else(|| variable("USERPROFILE")).map(|home| Path::new(&home).join(".aws"));
+    let text = |names_file: &str, file: &str| {
+        let path = variable(names_file).map(PathBuf::from).or_else(|| Some(folder.as_ref()?.join(file)))?;
+        (environment.read)(&path)
+    };
+    let credentials = text("AWS_SHARED_CREDENTIALS_FILE", "credentials").unwrap_or_default();
+    let config = text("AWS_CONFIG_FILE", "config").unwrap_or_default();
+    let section = if name == "default" { name.clone() } else { format!("profile {name}") };
+    let value = |key: &str| ini_value(&credentials, &name, key).or_else(|| ini_value(&config, &section, key));
+    Some(AwsProfile {
+        key_id: value("aws_access_key_id")?,
+        secret: value("aws_secret_access_key")?,
+        token: value("aws_session_token"),
+        region: value("region"),
+    })
+}
+
+/// The value of a key in a section of an INI file.
+fn ini_value(text: &str, section: &str, key: &str) -> Option<String> {
+    let mut is_inside = false;
+    for line in text.lines().map(str::trim) {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            is_inside = name.trim() == section;
+        } else if let Some((_, value)) =
+            line.split_once('=').filter(|(name, _)| is_inside && name.trim() == key)
+        {
+            return Some(value.trim().to_string()).filter(|value| !value.is_empty());
+        }
+    }
+    None
+}
+
 fn known_or(is_known: bool, message: impl FnOnce() -> String) -> Result<(), String> {
     if is_known { Ok(()) } else { Err(message()) }
 }
@@ -101,8 +148,8 @@ mod tests {
     fn checked(scheme: Scheme, set: &[(&str, &str)], machine: &str, files: &[&str]) -> Result<(), String> {
         let variable =
             |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string());
-        let has_file = |path: &Path| files.iter().any(|file| Path::new(file) == path);
-        check(scheme, &Environment { variable: &variable, has_file: &has_file, machine })
+        let read = |path: &Path| files.iter().any(|file| Path::new(file) == path).then(String::new);
+        check(scheme, &Environment { variable: &variable, read: &read, machine })
     }
 
     #[test]
@@ -125,5 +172,32 @@ mod tests {
         let azure = [("AZURE_STORAGE_ACCOUNT_NAME", "a"), ("AZURE_STORAGE_ACCOUNT_KEY", "k")];
         assert_eq!(checked(Scheme::Azure, &azure, "", &[]), Ok(()));
         assert_eq!(checked(Scheme::Folder, &[], "", &[]), Ok(()));
+    }
+
+    #[test]
+    fn keys_of_a_profile_are_read_from_awss_files() {
+        let credentials = "# mine\n[default]\naws_access_key_id = A\naws_secret_access_key = B\n[work]\naws_access_key_id=C\naws_secret_access_key = D=\naws_session_token = T\n[half]\naws_access_key_id = E\n";
+        let config = "[default]\nregion = eu-north-1\n[profile work]\nregion = us-west-2\n";
+        let read = |path: &Path| match path.to_str() {
+            Some("/h/.aws/credentials") => Some(credentials.to_string()),
+            Some("/h/.aws/config") => Some(config.to_string()),
+            _ => None,
+        };
+        let profile = |name: Option<&str>| {
+            let variable = |key: &str| match key {
+                "HOME" => Some("/h".to_string()),
+                "AWS_PROFILE" => name.map(str::to_string),
+                _ => None,
+            };
+            let environment = Environment { variable: &variable, read: &read, machine: "" };
+            let found = aws_profile(&environment);
+            assert_eq!(check(Scheme::S3, &environment).is_ok(), found.is_some());
+            found.map(|found| (found.key_id, found.secret, found.token, found.region))
+        };
+        let some = |text: &str| Some(text.to_string());
+        assert_eq!(profile(None), Some(("A".into(), "B".into(), None, some("eu-north-1"))));
+        assert_eq!(profile(Some("work")), Some(("C".into(), "D=".into(), some("T"), some("us-west-2"))));
+        assert_eq!(profile(Some("half")), None);
+        assert_eq!(profile(Some("none")), None);
     }
 }

@@ -245,6 +245,27 @@ fn adk_reads_what_evaltrail_writes_to_its_bucket_and_the_other_way_round() {
 }
 
 #[test]
+fn keys_of_an_aws_profile_are_used() {
+    let Some(store) = ObjectStore::start("s3") else { return };
+    store.put("sets/s.evalset.json", &eval_set(&["one"]));
+    let home = tempfile::tempdir().unwrap();
+    std::fs::create_dir(home.path().join(".aws")).unwrap();
+    let keys = "[work]\naws_access_key_id = x\naws_secret_access_key = x\nregion = us-east-1\n";
+    std::fs::write(home.path().join(".aws/credentials"), keys).unwrap();
+    let list = |profile: &str| {
+        let mut command = store.evaltrail(home.path());
+        ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"].iter().for_each(|name| {
+            command.env_remove(name);
+        });
+        command.env("HOME", home.path()).env("AWS_PROFILE", profile);
+        output(command.args(["list", &store.address("sets")]))
+    };
+    let found = list("work");
+    assert!(text(&found).contains("s.evalset.json  1 case"), "{}", both(&found));
+    assert!(both(&list("other")).contains("--profile other"), "{}", both(&list("other")));
+}
+
+#[test]
 fn missing_credentials_are_reported_at_once() {
     let home = tempfile::tempdir().unwrap();
     for (address, words) in [
