@@ -14,81 +14,90 @@ pub(super) struct Environment<'a> {
     pub(super) machine: &'a str,
 }
 
+impl Environment<'_> {
+    /// Whether one of these variables is set.
+    fn has_any(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| (self.variable)(name).is_some())
+    }
+}
+
 /// Checks that there are credentials. The error says which ones would do.
 pub(super) fn check(scheme: Scheme, environment: &Environment) -> Result<(), String> {
-    let is_set = |name: &str| (environment.variable)(name).is_some();
-    let any = |names: &[&str]| names.iter().any(|name| is_set(name));
     match scheme {
         Scheme::Folder => Ok(()),
-        Scheme::Gcs => {
-            let login = (environment.variable)("HOME")
-                .map(|home| Path::new(&home).join(".config/gcloud/application_default_credentials.json"));
-            let is_known = any(&[
-                "GOOGLE_SERVICE_ACCOUNT",
-                "GOOGLE_SERVICE_ACCOUNT_PATH",
-                "GOOGLE_SERVICE_ACCOUNT_KEY",
-                "GOOGLE_APPLICATION_CREDENTIALS",
-                "GOOGLE_SKIP_SIGNATURE",
-                "SERVICE_ACCOUNT",
-                "CLOUD_RUN_JOB",
-                "K_SERVICE",
-                "GCE_METADATA_HOST",
-            ]) || login.is_some_and(|login| (environment.read)(&login).is_some())
-                || environment.machine.contains("Google");
-            known_or(is_known, || {
-                "no credentials for Google Cloud Storage: run `gcloud auth application-default login`, or set \
-                 GOOGLE_APPLICATION_CREDENTIALS to the file of a service account"
-                    .into()
-            })
-        }
-        Scheme::S3 => {
-            let is_known = any(&[
-                "AWS_ACCESS_KEY_ID",
-                "AWS_WEB_IDENTITY_TOKEN_FILE",
-                "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-                "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-                "AWS_SKIP_SIGNATURE",
-            ]) || environment.machine.contains("Amazon EC2")
-                || aws_profile(environment).is_some();
-            known_or(is_known, || {
-                let profile = (environment.variable)("AWS_PROFILE").map(|name| format!(" --profile {name}"));
-                format!(
-                    "no credentials for S3: set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION, or run `aws \
-                     configure`; with SSO, run eval \"$(aws configure export-credentials --format env{})\"",
-                    profile.unwrap_or_default()
-                )
-            })
-        }
-        Scheme::Azure => {
-            let is_emulator = is_set("AZURE_STORAGE_USE_EMULATOR");
-            let has_account = any(&["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_ACCOUNT_NAME"]) || is_emulator;
-            if !has_account {
-                return Err("no account for Azure Blob Storage: set AZURE_STORAGE_ACCOUNT_NAME".into());
-            }
-            /// The tag of the chassis of Azure's machines.
-            const TAG: &str = "7783-7084-3265-9085-8269-3286-77";
-            let is_known = is_emulator
-                || any(&[
-                    "AZURE_STORAGE_ACCOUNT_KEY",
-                    "AZURE_STORAGE_ACCESS_KEY",
-                    "AZURE_STORAGE_SAS_KEY",
-                    "AZURE_STORAGE_SAS_TOKEN",
-                    "AZURE_STORAGE_TOKEN",
-                    "AZURE_CLIENT_SECRET",
-                    "AZURE_STORAGE_CLIENT_SECRET",
-                    "AZURE_FEDERATED_TOKEN_FILE",
-                    "AZURE_USE_AZURE_CLI",
-                    "AZURE_SKIP_SIGNATURE",
-                    "IDENTITY_ENDPOINT",
-                ])
-                || environment.machine.contains(TAG);
-            known_or(is_known, || {
-                "no credentials for Azure Blob Storage: run `az login` and set AZURE_USE_AZURE_CLI=true, or set \
-                 AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN"
-                    .into()
-            })
-        }
+        Scheme::Gcs => check_gcs(environment),
+        Scheme::S3 => check_s3(environment),
+        Scheme::Azure => check_azure(environment),
     }
+}
+
+fn check_gcs(environment: &Environment) -> Result<(), String> {
+    let login = (environment.variable)("HOME")
+        .map(|home| Path::new(&home).join(".config/gcloud/application_default_credentials.json"));
+    let is_known = environment.has_any(&[
+        "GOOGLE_SERVICE_ACCOUNT",
+        "GOOGLE_SERVICE_ACCOUNT_PATH",
+        "GOOGLE_SERVICE_ACCOUNT_KEY",
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        "GOOGLE_SKIP_SIGNATURE",
+        "SERVICE_ACCOUNT",
+        "CLOUD_RUN_JOB",
+        "K_SERVICE",
+        "GCE_METADATA_HOST",
+    ]) || login.is_some_and(|login| (environment.read)(&login).is_some())
+        || environment.machine.contains("Google");
+    known_or(is_known, || {
+        "no credentials for Google Cloud Storage: run `gcloud auth application-default login`, or set \
+         GOOGLE_APPLICATION_CREDENTIALS to the file of a service account"
+            .into()
+    })
+}
+
+fn check_s3(environment: &Environment) -> Result<(), String> {
+    let is_known = environment.has_any(&[
+        "AWS_ACCESS_KEY_ID",
+        "AWS_WEB_IDENTITY_TOKEN_FILE",
+        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+        "AWS_SKIP_SIGNATURE",
+    ]) || environment.machine.contains("Amazon EC2")
+        || aws_profile(environment).is_some();
+    known_or(is_known, || {
+        let profile = (environment.variable)("AWS_PROFILE").map(|name| format!(" --profile {name}"));
+        format!(
+            "no credentials for S3: set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION, or run `aws configure`; \
+             with SSO, run eval \"$(aws configure export-credentials --format env{})\"",
+            profile.unwrap_or_default()
+        )
+    })
+}
+
+fn check_azure(environment: &Environment) -> Result<(), String> {
+    /// The tag of the chassis of Azure's machines.
+    const TAG: &str = "7783-7084-3265-9085-8269-3286-77";
+    let is_emulator = environment.has_any(&["AZURE_STORAGE_USE_EMULATOR"]);
+    if !is_emulator && !environment.has_any(&["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_ACCOUNT_NAME"]) {
+        return Err("no account for Azure Blob Storage: set AZURE_STORAGE_ACCOUNT_NAME".into());
+    }
+    let keys = [
+        "AZURE_STORAGE_ACCOUNT_KEY",
+        "AZURE_STORAGE_ACCESS_KEY",
+        "AZURE_STORAGE_SAS_KEY",
+        "AZURE_STORAGE_SAS_TOKEN",
+        "AZURE_STORAGE_TOKEN",
+        "AZURE_CLIENT_SECRET",
+        "AZURE_STORAGE_CLIENT_SECRET",
+        "AZURE_FEDERATED_TOKEN_FILE",
+        "AZURE_USE_AZURE_CLI",
+        "AZURE_SKIP_SIGNATURE",
+        "IDENTITY_ENDPOINT",
+    ];
+    let is_known = is_emulator || environment.has_any(&keys) || environment.machine.contains(TAG);
+    known_or(is_known, || {
+        "no credentials for Azure Blob Storage: run `az login` and set AZURE_USE_AZURE_CLI=true, or set \
+         AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN"
+            .into()
+    })
 }
 
 /// The keys of a profile in AWS's files.

@@ -21,11 +21,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What to do about a shard.
+/// What this machine does of a run.
 pub(super) enum ShardClaim {
-    /// Run it. The run is uploaded.
+    /// Its shard, or cases of the queue. The run is uploaded.
     Run(Box<Uploader>),
-    /// There is nothing to run.
+    /// All of it: it is not shared.
+    Alone,
+    /// Nothing.
     Nothing(Exit),
 }
 

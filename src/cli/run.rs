@@ -137,13 +137,8 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
     if prepared.plan.cases.is_empty() && prepared.whole.is_none() {
         return Ok(Exit::UsageError);
     }
-    let questions = runner::trust_questions(workspace, &prepared, how.agent.as_deref());
-    if !trust::allowed(&questions, cases.trust)? {
+    if !is_permitted(cases, how.agent.as_deref(), workspace, &mut prepared)? {
         return Ok(Exit::UsageError);
-    }
-    prepared.grant.destinations = runner::allowed_destinations(&questions);
-    if let Some(offer) = runner::offered_keys(workspace, &prepared) {
-        prepared.grant.keys = trust::allowed_keys(offer, cases.trust)?;
     }
     check_report_files(cases, how.record.as_deref())?;
     let baseline = baseline(cases, prepared.plan.options.turn, workspace)?;
@@ -151,13 +146,10 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
         Ok(resumed) => resumed.flatten(),
         Err(exit) => return Ok(exit),
     };
-    let mut uploader = match (&cases.push, &cases.queue) {
-        (Some(to), _) => match claim_shard(cases, to, &mut prepared, &workspace.root)? {
-            ShardClaim::Run(uploader) => Some(*uploader),
-            ShardClaim::Nothing(exit) => return Ok(exit),
-        },
-        (None, Some(to)) => Some(join_queue(cases, to, &mut prepared, &workspace.root)?),
-        (None, None) => None,
+    let mut uploader = match shared(cases, &mut prepared, &workspace.root)? {
+        ShardClaim::Run(uploader) => Some(uploader),
+        ShardClaim::Alone => None,
+        ShardClaim::Nothing(exit) => return Ok(exit),
     };
     let bad_input = !prepared.problems.is_empty();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
@@ -166,20 +158,19 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
         prepared,
         resumed,
         workspace,
-        (how.fail_fast, uploader.as_mut()),
+        (how.fail_fast, uploader.as_deref_mut()),
     ))?;
     runtime.shutdown_timeout(Duration::from_secs(2));
-    let mut all_uploaded = true;
-    if let (Some(uploader), Some(to)) = (uploader, cases.push.as_ref().or(cases.queue.as_ref())) {
-        match uploaded(uploader, to, (&state, interrupted), &workspace.root) {
-            Ok(None) => {}
-            Ok(Some(merged)) => state = merged,
-            Err(error) => {
-                super::print_error(&error);
-                all_uploaded = false;
-            }
+    let all_uploaded = match uploader {
+        None => true,
+        Some(uploader) => {
+            let merged = uploaded(*uploader, cases, (&state, interrupted), &workspace.root);
+            let merged = merged.inspect_err(super::print_error);
+            let is_uploaded = merged.is_ok();
+            state = merged.ok().flatten().unwrap_or(state);
+            is_uploaded
         }
-    }
+    };
     let all_written = finish(cases, how.record.as_deref(), (&state, &workspace.root))?;
     if how.record_tools {
         record_answers(&state, workspace)?;
@@ -205,10 +196,37 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
     }
 }
 
+/// Asks about what the run would start and contact, and about keys. Returns whether it may run.
+fn is_permitted(
+    cases: &CaseArgs,
+    agent: Option<&str>,
+    workspace: &Workspace,
+    prepared: &mut Prepared,
+) -> anyhow::Result<bool> {
+    let questions = runner::trust_questions(workspace, prepared, agent);
+    if !trust::allowed(&questions, cases.trust)? {
+        return Ok(false);
+    }
+    prepared.grant.destinations = runner::allowed_destinations(&questions);
+    if let Some(offer) = runner::offered_keys(workspace, prepared) {
+        prepared.grant.keys = trust::allowed_keys(offer, cases.trust)?;
+    }
+    Ok(true)
+}
+
+/// What this machine does of a run that it shares with others.
+fn shared(cases: &CaseArgs, prepared: &mut Prepared, root: &Path) -> anyhow::Result<ShardClaim> {
+    match (&cases.push, &cases.queue) {
+        (Some(to), _) => claim_shard(cases, to, prepared, root),
+        (None, Some(to)) => Ok(ShardClaim::Run(Box::new(join_queue(cases, to, prepared, root)?))),
+        (None, None) => Ok(ShardClaim::Alone),
+    }
+}
+
 /// Uploads the rest of a run. Returns the run with the results of other machines that belong to it, if there are any.
 fn uploaded(
     uploader: Uploader,
-    to: &Path,
+    cases: &CaseArgs,
     (state, interrupted): (&RunState, bool),
     root: &Path,
 ) -> anyhow::Result<Option<RunState>> {
@@ -218,6 +236,7 @@ fn uploaded(
         return Ok(None);
     }
     let is_queue = matches!(others, OtherRuns::OfQueue);
+    let Some(to) = cases.push.as_ref().or(cases.queue.as_ref()) else { return Ok(None) };
     let merged = merged_runs(to, others, root)?;
     if let Some(merged) = merged.as_ref().filter(|_| is_queue) {
         let (own, all, left) = (state.totals.ended(), merged.plan.attempts(), merged.outstanding().len());
