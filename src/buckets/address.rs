@@ -34,7 +34,7 @@ pub struct BucketAddress {
     pub scheme: Scheme,
     /// The bucket, or the container of Azure; empty for a folder.
     pub bucket: String,
-    /// The key, without slashes at its ends; empty for the whole bucket.
+    /// The key, without a slash at its beginning and end; empty for the whole bucket.
     pub key: String,
 }
 
@@ -103,7 +103,7 @@ impl BucketAddress {
     }
 }
 
-/// Whether a key names the same place as a path and as a key: without `..`, empty parts and control characters.
+/// Whether a key can be used as a relative path: it has no `..`, no empty parts and no control characters.
 pub(super) fn is_plain_key(key: &str) -> bool {
     let is_plain = |part: &str| {
         !part.is_empty() && !part.chars().any(|one| one.is_control() || one == '\\') && {

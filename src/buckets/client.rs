@@ -419,7 +419,7 @@ fn words(error: &Error) -> String {
     told.replace('\n', " ")
 }
 
-/// What the firmware says about this machine.
+/// The vendor, the product and the tag of this machine, as its firmware reports them.
 fn machine() -> String {
     let names = ["sys_vendor", "product_name", "chassis_asset_tag"];
     let read = |name: &str| std::fs::read_to_string(Path::new("/sys/class/dmi/id").join(name)).ok();

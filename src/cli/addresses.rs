@@ -132,7 +132,7 @@ fn text_of(path: &Path) -> anyhow::Result<&str> {
     path.to_str().context("the path of the cache is not valid UTF-8")
 }
 
-/// The table that a path stands for, if it is the address of one.
+/// The table, if a path is the address of one.
 fn table_in(path: &Path) -> anyhow::Result<Option<TableAddress>> {
     let text = path.to_str().filter(|text| is_table_address(text));
     text.map(|text| TableAddress::parse(text).map_err(anyhow::Error::msg)).transpose()

@@ -162,9 +162,9 @@ impl Row {
             ClaimState::Open if self.progress.run_id.is_empty() => "not started".into(),
             ClaimState::Open | ClaimState::Released => format!("interrupted; {CONTINUED}"),
             ClaimState::Held(who, age) if *age > who.lease_s.max(1) as i64 * 2 => {
-                format!("no sign of life of {} for {age} s; {CONTINUED}", who.host)
+                format!("no heartbeat of {} for {age} s; {CONTINUED}", who.host)
             }
-            ClaimState::Held(who, age) => format!("running on {}, last sign of life {age} s ago", who.host),
+            ClaimState::Held(who, age) => format!("running on {}, last heartbeat {age} s ago", who.host),
             ClaimState::Done(_) => "marked as complete, but results are missing".into(),
             ClaimState::Unreadable(why) => why.clone(),
         }
@@ -206,7 +206,7 @@ fn json_of(address: &BucketAddress, shards: &PushedShards, rows: &[Row]) -> Valu
             "complete": row.is_complete(),
             "state": row.state(),
             "host": host,
-            "last_sign_of_life_s": age,
+            "last_heartbeat_s": age,
             "attempts": attempts,
             "totals": totals,
         })

@@ -90,7 +90,7 @@ pub(super) fn claim_shard(
     let name = shard_claim_name(shard, &fingerprint(&[&whole]));
     let waits = |who: &Claimant| {
         tell(&format!(
-            "{}: claimed by {} at {}; waiting for a sign of life, for at most {} s",
+            "{}: claimed by {} at {}; waiting for a heartbeat, for at most {} s",
             shard.words(),
             clean_line(&who.host),
             clean_line(&who.since),

@@ -17,6 +17,7 @@ use crate::formats::recording::recording_line;
 use crate::history::{Resume, ResumedRun, unfinished};
 use crate::report::{run_summary, write_json_report};
 use crate::runner::{self, Prepared, Request, Selection};
+use crate::store::Baseline;
 use crate::workspace::Workspace;
 use anyhow::Context;
 use std::path::{Path, PathBuf};
@@ -175,12 +176,26 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
     if how.record_tools {
         record_answers(&state, workspace)?;
     }
-    let broke = baseline.map(|baseline| runner::compared_with(&baseline, &state));
+    let exit = conclude(cases, (&state, workspace), baseline.as_ref(), (interrupted, bad_input));
+    match exit {
+        Exit::Success | Exit::Failures if !all_written || !all_uploaded => Ok(Exit::UsageError),
+        exit => Ok(exit),
+    }
+}
+
+/// Compares a run with the baseline, annotates it for GitHub, removes old runs, and returns its exit code.
+fn conclude(
+    cases: &CaseArgs,
+    (state, workspace): (&RunState, &Workspace),
+    baseline: Option<&Baseline>,
+    (interrupted, bad_input): (bool, bool),
+) -> Exit {
+    let broke = baseline.map(|baseline| runner::compared_with(baseline, state));
     if let Some((_, words)) = broke.as_ref().filter(|_| !cases.json) {
         say(words);
     }
     if cases.github {
-        github::write(&state, cases.json);
+        github::write(state, cases.json);
     }
     // Removed only after the reports were written, because they are read from the journal, which may be removed.
     if let Some(words) = runner::remove_old(workspace) {
@@ -190,10 +205,7 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
         failures: cases.max_failures,
         broke: broke.map(|(broke, _)| broke).filter(|_| cases.fail_on.is_some()),
     };
-    match exit_of(&state, &tolerated, interrupted, bad_input) {
-        Exit::Success | Exit::Failures if !all_written || !all_uploaded => Ok(Exit::UsageError),
-        exit => Ok(exit),
-    }
+    exit_of(state, &tolerated, interrupted, bad_input)
 }
 
 /// Asks about what the run would start and contact, and about keys. Returns whether it may run.

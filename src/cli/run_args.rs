@@ -46,7 +46,7 @@ pub(super) struct CaseArgs {
     /// Upload the run while it goes on to gs://, s3://, az:// or a shared folder, as one shard if no other is given
     #[arg(long, value_name = "URL|FOLDER", conflicts_with_all = ["fail_on"])]
     pub(super) push: Option<PathBuf>,
-    /// Time without a sign of life after which another machine takes over (for --push and --queue)
+    /// Time without a heartbeat after which another machine takes over (for --push and --queue)
     #[arg(long, value_name = "TIME", value_parser = crate::config::parse_duration, default_value = "2m")]
     pub(super) lease: Duration,
     /// Take the cases one by one from a queue in gs://, s3://, az:// or a shared folder, with other machines

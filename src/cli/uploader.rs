@@ -1,4 +1,4 @@
-//! The threads of a run that other machines see: one shows signs of life, one uploads.
+//! The threads of a run that other machines see: one writes heartbeats, one uploads.
 
 use super::output::tell;
 use crate::buckets::{Bucket, BucketAddress, BucketError};
@@ -49,7 +49,7 @@ impl Held {
         }
     }
 
-    /// Shows a sign of life. Returns `false` if another machine has taken over.
+    /// Writes a heartbeat. Returns `false` if another machine has taken over.
     fn beat(&mut self) -> Result<bool, BucketError> {
         match self {
             Held::Shard(claim) => claim.beat(),
@@ -83,7 +83,7 @@ fn warn(error: &dyn std::fmt::Display) {
     tell(&format!("warning: {}", clean_line(&error.to_string())));
 }
 
-/// Shows signs of life on a thread of its own, until it is dropped.
+/// Writes heartbeats on a thread of its own, until it is dropped.
 pub(super) struct Heartbeat {
     held: Held,
     /// Dropped to end the thread.

@@ -1,10 +1,10 @@
 //! Claims of machines on parts of a run, as objects: only one machine executes each part, and another one takes it over if
-//! the first one shows no more signs of life.
+//! the first one writes no more heartbeats.
 //!
 //! ```text
 //! plan                      the digest of the run's plan
 //! claims/<name>/000001      the first claim: created only if it does not exist
-//! claims/<name>/beat        written again and again by the machine that has the claim
+//! claims/<name>/beat        the heartbeat of the machine that has the claim
 //! claims/<name>/released    the last claim that was given up
 //! claims/<name>/done        the part is complete
 //! ```
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// The part of the lease after which the machine that has a claim shows another sign of life.
+/// The part of the lease after which the machine that has a claim writes another heartbeat.
 const BEATS: u32 = 6;
 /// The maximum size of the objects, in bytes.
 const LARGEST: u64 = 64 << 10;
@@ -37,7 +37,7 @@ pub struct Claimant {
     pub host: String,
     /// When it made the claim (RFC 3339).
     pub since: String,
-    /// The time without a sign of life after which its claims may be taken over, in seconds.
+    /// The time without a heartbeat after which its claims may be taken over, in seconds.
     #[serde(default)]
     pub lease_s: u64,
 }
@@ -74,7 +74,7 @@ pub enum Claimed {
 pub enum ClaimState {
     /// Nobody has claimed it.
     Open,
-    /// A machine has claimed it, and showed a sign of life this many seconds ago by this machine's clock.
+    /// A machine has claimed it, and wrote a heartbeat this many seconds ago by this machine's clock.
     Held(Claimant, i64),
     /// The machine that had it gave it up.
     Released,
@@ -99,7 +99,7 @@ pub fn shard_claim_name(shard: Shard, whole: &str) -> String {
     format!("shard-{number}-of-{of}-{}-{}", by.name(), whole.get(..16).unwrap_or(whole))
 }
 
-/// Claims a part of a run in a place for runs. If another machine has it, this waits for a sign of life of that machine,
+/// Claims a part of a run in a place for runs. If another machine has it, this waits for a heartbeat of that machine,
 /// for at most the lease, and says so before.
 pub fn claim(
     runs: &Bucket,
@@ -119,17 +119,17 @@ pub fn claim(
         let generation = newest(&objects);
         let free = generation == 0 || released(&bucket, &objects)? == generation;
         if !free {
-            let (last, object) = sign_of_life(&objects, generation);
+            let (last, object) = newest_heartbeat(&objects, generation);
             match &seen {
                 None => {
                     let claimant = claimant(&bucket, generation);
                     waits(&claimant);
-                    // The other machine shows signs of life as its own lease says.
+                    // The other machine writes heartbeats as its own lease says.
                     let lease = lease.max(Duration::from_secs(claimant.lease_s).min(LONGEST_LEASE));
                     let age = Duration::from_secs(
                         unix_now().saturating_sub(object.map_or(0, |beat| beat.written)).max(0) as u64,
                     );
-                    // Clocks may differ, so that a sign of life is waited for in any case.
+                    // Clocks may differ, so that a heartbeat is waited for in any case.
                     let patience = if age > lease { lease / 3 } else { lease };
                     seen = Some((last, Instant::now(), patience));
                 }
@@ -184,18 +184,18 @@ fn state_of(bucket: &Bucket, objects: &[StoredObject]) -> Result<ClaimState, Buc
     if released(bucket, objects)? == generation {
         return Ok(ClaimState::Released);
     }
-    let (_, object) = sign_of_life(objects, generation);
+    let (_, object) = newest_heartbeat(objects, generation);
     let age = unix_now() - object.map_or(0, |object| object.written);
     Ok(ClaimState::Held(claimant(bucket, generation), age.max(0)))
 }
 
 impl Claim {
-    /// How often a sign of life is due.
+    /// How often a heartbeat is due.
     pub fn beat_every(&self) -> Duration {
         self.lease / BEATS
     }
 
-    /// Shows a sign of life. Returns `false` if another machine has taken the part over.
+    /// Writes a heartbeat. Returns `false` if another machine has taken the part over.
     pub fn beat(&mut self) -> Result<bool, BucketError> {
         if self.bucket.object(&generation_name(self.generation + 1))?.is_some() {
             return Ok(false);
@@ -240,7 +240,7 @@ fn released(bucket: &Bucket, objects: &[StoredObject]) -> Result<u32, BucketErro
 }
 
 /// The versions of the objects that the machine with the claim writes, and the newest of them.
-fn sign_of_life(objects: &[StoredObject], generation: u32) -> (String, Option<&StoredObject>) {
+fn newest_heartbeat(objects: &[StoredObject], generation: u32) -> (String, Option<&StoredObject>) {
     let name = generation_name(generation);
     let written: Vec<&StoredObject> =
         objects.iter().filter(|object| object.name == name || object.name == BEAT).collect();

@@ -4,7 +4,7 @@
 //! <address>/queue/<digest of the plan>/claims/0000042.0001   case 42, by the first machine that took it: its worker id
 //! <address>/queue/<digest of the plan>/claims/0000042.0002   the machine that took it over
 //! <address>/queue/<digest of the plan>/done/0000042          its results are uploaded
-//! <address>/queue/<digest of the plan>/workers/<id>          signs of life
+//! <address>/queue/<digest of the plan>/workers/<id>          heartbeats
 //! <address>/queue/<digest of the plan>/gone/<id>             the worker ended
 //! ```
 
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The part of the lease after which a worker shows another sign of life.
+/// The part of the lease after which a worker writes another heartbeat.
 const BEATS: u32 = 6;
 /// The number of cases in a row that others took, after which all claims are listed again.
 const CONFLICTS: usize = 8;
@@ -57,7 +57,7 @@ struct Known {
     own: HashSet<usize>,
     /// The workers of claims that were read.
     workers: HashMap<(usize, u32), String>,
-    /// The newest sign of life of each worker, and when it was seen first.
+    /// The newest heartbeat of each worker, and when it was seen first.
     signs: HashMap<String, (String, Instant)>,
     gone: HashSet<String>,
     /// The attempts of each own case that are uploaded.
@@ -76,7 +76,7 @@ impl CaseQueue {
         CaseQueue { bucket, worker: worker.to_string(), lease, cases, known: Mutex::new(known) }
     }
 
-    /// How often a sign of life is due.
+    /// How often a heartbeat is due.
     pub fn beat_every(&self) -> Duration {
         self.lease / BEATS
     }
@@ -85,7 +85,7 @@ impl CaseQueue {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Shows a sign of life.
+    /// Writes a heartbeat.
     pub fn beat(&self) -> Result<(), BucketError> {
         let beats = {
             let mut known = self.known();
@@ -185,7 +185,7 @@ impl CaseQueue {
         Ok(())
     }
 
-    /// A case whose worker is gone, or showed no sign of life for the lease, with its newest claim.
+    /// A case whose worker is gone, or wrote no heartbeat for the lease, with its newest claim.
     fn abandoned(&self) -> Result<Option<(usize, u32)>, BucketError> {
         let open: Vec<(usize, u32)> = {
             let known = self.known();
@@ -197,7 +197,7 @@ impl CaseQueue {
             // A claim that cannot be read any more is nobody's.
             let Some(worker) = self.worker_of(case, claim)? else { return Ok(Some((case, claim))) };
             let mut known = self.known();
-            // A worker that never showed a sign of life has one from now on.
+            // A worker that never wrote a heartbeat has one from now on.
             let (_, since) =
                 known.signs.entry(worker.clone()).or_insert_with(|| (String::new(), Instant::now()));
             let is_silent = since.elapsed() > self.lease;
@@ -237,7 +237,7 @@ impl CaseQueue {
         }
     }
 
-    /// Marks the cases as done of which these attempts, and those before, are uploaded. A case has `repeat` attempts.
+    /// Adds uploaded attempts, and marks the cases as done of which all `repeat` attempts are uploaded.
     pub fn uploaded(&self, attempts: &[AttemptKey], repeat: u32) -> Result<(), BucketError> {
         let complete: Vec<usize> = {
             let mut known = self.known();
@@ -320,7 +320,7 @@ mod tests {
                 next => break next,
             }
         };
-        assert_eq!(taken, NextCase::Run(of_first), "without a sign of life");
+        assert_eq!(taken, NextCase::Run(of_first), "without a heartbeat");
         assert!(began.elapsed() >= LEASE / 2);
         // A worker that says that it ends is not waited for.
         second.leave().unwrap();

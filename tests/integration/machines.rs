@@ -217,7 +217,7 @@ fn a_shard_that_was_given_up_is_continued_at_once() {
     std::fs::write(place.path().join("fast"), "").unwrap();
     let second = output(&mut pushing(place.path(), "second"));
     assert_eq!(second.status.code(), Some(0), "{}", both(&second));
-    assert!(!both(&second).contains("waiting for a sign of life"), "{}", both(&second));
+    assert!(!both(&second).contains("waiting for a heartbeat"), "{}", both(&second));
     assert!(both(&second).contains("3 of 6 cases are done"), "{}", both(&second));
 }
 
