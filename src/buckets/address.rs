@@ -66,7 +66,8 @@ impl BucketAddress {
             return Err(told("the name of the bucket is missing or invalid"));
         }
         let key = key.trim_matches('/');
-        if !key.is_empty() && !is_plain_key(key) {
+        let below = if scheme == Scheme::Folder { without_drive(key) } else { key };
+        if !below.is_empty() && !is_plain_key(below) {
             return Err(told("`..`, empty parts and control characters are not allowed"));
         }
         Ok(BucketAddress { scheme, bucket: bucket.to_string(), key: key.to_string() })
@@ -97,16 +98,25 @@ impl BucketAddress {
 
     /// The path, if it is a folder of this machine.
     pub fn local_path(&self) -> Option<PathBuf> {
-        let windows = cfg!(windows).then(|| PathBuf::from(&self.key));
-        (self.scheme == Scheme::Folder)
-            .then(|| windows.unwrap_or_else(|| PathBuf::from(format!("/{}", self.key))))
+        let slash = if without_drive(&self.key) == self.key { "/" } else { "" };
+        (self.scheme == Scheme::Folder).then(|| PathBuf::from(format!("{slash}{}", self.key)))
     }
 }
 
-/// Whether a key can be used as a relative path: it has no `..`, no empty parts and no control characters.
+/// The key of a folder without the drive that it begins with on Windows: `C:/`.
+fn without_drive(key: &str) -> &str {
+    match key.get(1..).and_then(|rest| rest.strip_prefix(":/")) {
+        Some(rest) if cfg!(windows) => rest,
+        _ => key,
+    }
+}
+
+/// Whether a key can be used as a relative path: it has no `..`, no empty parts and no control characters, nor those
+/// that the platform forbids in names.
 pub(super) fn is_plain_key(key: &str) -> bool {
+    let is_forbidden = |one: char| one == '\\' || (cfg!(windows) && "<>:\"|?*".contains(one));
     let is_plain = |part: &str| {
-        !part.is_empty() && !part.chars().any(|one| one.is_control() || one == '\\') && {
+        !part.is_empty() && !part.chars().any(|one| one.is_control() || is_forbidden(one)) && {
             let mut parts = Path::new(part).components();
             matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
         }

@@ -187,9 +187,9 @@ mod tests {
     fn keys_of_a_profile_are_read_from_awss_files() {
         let credentials = "# mine\n[default]\naws_access_key_id = A\naws_secret_access_key = B\n[work]\naws_access_key_id=C\naws_secret_access_key = D=\naws_session_token = T\n[half]\naws_access_key_id = E\n";
         let config = "[default]\nregion = eu-north-1\n[profile work]\nregion = us-west-2\n";
-        let read = |path: &Path| match path.to_str() {
-            Some("/h/.aws/credentials") => Some(credentials.to_string()),
-            Some("/h/.aws/config") => Some(config.to_string()),
+        let read = |path: &Path| match path {
+            path if path == Path::new("/h/.aws/credentials") => Some(credentials.to_string()),
+            path if path == Path::new("/h/.aws/config") => Some(config.to_string()),
             _ => None,
         };
         let profile = |name: Option<&str>| {

@@ -156,6 +156,11 @@ pub(super) fn copy_runs(address: &BucketAddress) -> anyhow::Result<PathBuf> {
     Ok(copy_pushed_runs(address, &places()?, &mut progress(address))?)
 }
 
+/// Like [`copy_runs`], without saying how far it is.
+pub(super) fn copy_runs_quietly(address: &BucketAddress) -> anyhow::Result<PathBuf> {
+    Ok(copy_pushed_runs(address, &places()?, &mut |_, _| ())?)
+}
+
 /// Says what is waited for if the returned value is not dropped within some seconds.
 fn say_when_slow(address: &BucketAddress) -> Sender<()> {
     const SLOW: Duration = Duration::from_secs(3);
@@ -248,7 +253,7 @@ fn local_output(address: &BucketAddress) -> io::Result<PathBuf> {
 /// The title of a folder or file in the explorer, if it is a copy.
 pub(super) fn title_of_copy(path: &Path) -> Option<String> {
     let mut places = Places::find()?;
-    places.cache = std::fs::canonicalize(&places.cache).unwrap_or(places.cache);
+    places.cache = dunce::canonicalize(&places.cache).unwrap_or(places.cache);
     address_of_copy(path, &places).map(|address| address.to_string())
 }
 

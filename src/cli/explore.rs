@@ -1,17 +1,14 @@
 //! `evaltrail [PATH]` and `evaltrail demo`: the explorer.
 
 use super::Exit;
-use super::addresses::{address_in, copy_at, copy_runs, title_of_copy};
+use super::addresses::{address_in, copy_at, title_of_copy};
+use super::open_pushed::open_pushed;
 use super::output::tell;
 use crate::buckets::BucketAddress;
-use crate::domain::clean_line;
-use crate::explorer::{Explorer, Leaving, OpenedRunFile, explore};
-use crate::history::{MergedRun, merge_shards};
-use crate::runner::Stamp;
-use crate::store::{RunKey, has_pushed_runs, run_path};
+use crate::explorer::{Explorer, Leaving, OpenedRunFile, explore, has_escape_sequences};
+use crate::store::has_pushed_runs;
 use crate::workspace::named_path;
 use anyhow::Context;
-use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -89,29 +86,14 @@ pub(super) fn demo(to: Option<PathBuf>, theme: Option<String>) -> anyhow::Result
     Ok(Exit::Success)
 }
 
-/// Opens the run whose shards are at an address, as far as they are.
-fn open_pushed(address: &BucketAddress, theme: Option<String>) -> anyhow::Result<Exit> {
-    let folder = copy_runs(address)?;
-    let temporary = tempfile::Builder::new().prefix("evaltrail-run-").tempdir()?;
-    let place = (temporary.path(), &*Stamp::now().run_id);
-    let MergedRun { state, remarks, .. } = merge_shards(&[folder], place, &HashSet::new(), RunKey::find())?;
-    let run = run_path(temporary.path(), &state.plan.run_id);
-    drop(state);
-    open_run(temporary.path(), run, address.to_string(), None, theme)?;
-    remarks.iter().for_each(|remark| tell(&clean_line(remark)));
-    Ok(Exit::Success)
-}
-
-/// Opens a run that was unpacked into a folder, and one of its cases.
+/// Opens a run in a folder that was made for it.
 pub(super) fn open_run(
     folder: &Path,
-    run: PathBuf,
+    run: OpenedRunFile,
     title: String,
-    case: Option<String>,
     theme: Option<String>,
 ) -> anyhow::Result<Exit> {
-    let opened = folder.to_path_buf();
-    explore(Explorer { opened, title, theme, run: Some(OpenedRunFile { run, case }) })?;
+    explore(Explorer { opened: folder.to_path_buf(), title, theme, run: Some(run) })?;
     Ok(Exit::Success)
 }
 
@@ -132,7 +114,11 @@ fn write_sample(folder: &Path) -> std::io::Result<()> {
 pub(super) fn no_terminal(instead: &str) -> Option<Exit> {
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !dumb {
-        return None;
+        if has_escape_sequences() {
+            return None;
+        }
+        tell("evaltrail: the explorer needs a console of Windows 10 or newer, such as Windows Terminal");
+        return Some(Exit::UsageError);
     }
     tell(&format!("evaltrail: the explorer needs a terminal; without one, use `{instead}`"));
     Some(Exit::UsageError)

@@ -21,7 +21,7 @@ pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<Loa
     let folder = Path::new(named);
     let history = history_of(workspace);
     let path = match named {
-        _ if folder.join("run.json").is_file() => std::fs::canonicalize(folder)?,
+        _ if folder.join("run.json").is_file() => dunce::canonicalize(folder)?,
         "last" | "previous" => {
             let last = history.ours().next().with_context(|| {
                 match history.runs.iter().any(RunHead::is_foreign) {

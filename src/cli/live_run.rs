@@ -2,6 +2,7 @@
 
 use super::args::CaseArgs;
 use super::exit_code::counted_failures;
+use super::interrupts::Interrupts;
 use super::output::{paint, tell};
 use super::progress::{Reporter, Verbosity};
 use super::uploader::Uploader;
@@ -46,7 +47,7 @@ pub(super) async fn carry_to_the_end(
             () = terminated.next() => {
                 interrupts += 1;
                 reporter.erase();
-                tell("stopping, as the system asks (SIGTERM); --resume runs what is left");
+                tell("stopping, as the system asks; --resume runs what is left");
                 handle.cancel(CancelReason::Stop);
             }
             Some(why) = must_stop(&mut uploader) => {
@@ -85,53 +86,6 @@ async fn must_stop(uploader: &mut Option<&mut Uploader>) -> Option<String> {
     match uploader {
         Some(uploader) => uploader.must_stop().await,
         None => std::future::pending().await,
-    }
-}
-
-/// A stream of signals to end: those of Ctrl-C, or of the system.
-pub(super) struct Interrupts {
-    #[cfg(unix)]
-    signals: tokio::signal::unix::Signal,
-    /// Whether they are those of Ctrl-C. This platform has no others.
-    #[cfg(not(unix))]
-    is_ctrl_c: bool,
-}
-
-impl Interrupts {
-    #[cfg(unix)]
-    pub(super) fn listen() -> std::io::Result<Interrupts> {
-        let kind = tokio::signal::unix::SignalKind::interrupt();
-        Ok(Interrupts { signals: tokio::signal::unix::signal(kind)? })
-    }
-
-    /// The signals with which a scheduler ends a task: some seconds later it is killed.
-    #[cfg(unix)]
-    fn of_the_system() -> std::io::Result<Interrupts> {
-        let kind = tokio::signal::unix::SignalKind::terminate();
-        Ok(Interrupts { signals: tokio::signal::unix::signal(kind)? })
-    }
-
-    #[cfg(unix)]
-    pub(super) async fn next(&mut self) {
-        self.signals.recv().await;
-    }
-
-    #[cfg(not(unix))]
-    pub(super) fn listen() -> std::io::Result<Interrupts> {
-        Ok(Interrupts { is_ctrl_c: true })
-    }
-
-    #[cfg(not(unix))]
-    fn of_the_system() -> std::io::Result<Interrupts> {
-        Ok(Interrupts { is_ctrl_c: false })
-    }
-
-    #[cfg(not(unix))]
-    pub(super) async fn next(&mut self) {
-        match self.is_ctrl_c {
-            true => drop(tokio::signal::ctrl_c().await),
-            false => std::future::pending().await,
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::args::ColorWhen;
 use crate::domain::{clean_json, clean_output, without_log_commands};
+use crate::explorer::has_escape_sequences;
 use crate::report::Paint;
 use crate::store::with_addresses;
 use std::borrow::Cow;
@@ -125,7 +126,7 @@ pub(super) fn paint(when: ColorWhen) -> Paint {
         on: match when {
             ColorWhen::Always => true,
             ColorWhen::Never => false,
-            ColorWhen::Auto => io::stdout().is_terminal() && !no_color && !dumb,
+            ColorWhen::Auto => io::stdout().is_terminal() && !no_color && !dumb && has_escape_sequences(),
         },
     }
 }

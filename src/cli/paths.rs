@@ -3,6 +3,7 @@
 use super::addresses::title_of_copy;
 use super::output::tell;
 use crate::domain::clean_line;
+use crate::domain::stored_path::path_below;
 use crate::report::shell_word;
 use crate::runner::Selection;
 use crate::workspace::{SetPath, Workspace};
@@ -43,8 +44,8 @@ pub(super) fn place_of(root: &Path) -> String {
     if let Some(address) = title_of_copy(root) {
         return shell_word(&address);
     }
-    let current = std::env::current_dir().ok().and_then(|folder| std::fs::canonicalize(folder).ok());
-    let root = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf());
+    let current = std::env::current_dir().ok().and_then(|folder| dunce::canonicalize(folder).ok());
+    let root = dunce::canonicalize(root).unwrap_or_else(|_| root.to_path_buf());
     match current {
         // From inside of a workspace, it is found.
         Some(current) if current.starts_with(&root) => ".".into(),
@@ -86,7 +87,7 @@ pub(super) fn open_targets(targets: &[Target], saved: bool) -> anyhow::Result<(W
     if targets.len() > 1 {
         for selection in &mut selections {
             let path = &selection.set.path;
-            selection.set.shown = path.strip_prefix(&workspace.root).unwrap_or(path).display().to_string();
+            selection.set.shown = path_below(&workspace.root, path);
         }
     }
     Ok((workspace, selections))

@@ -6,6 +6,7 @@ use super::explore::{no_terminal, open_run};
 use super::find_run::find_run;
 use super::output::tell;
 use crate::domain::clean_line;
+use crate::explorer::OpenedRunFile;
 use crate::runner;
 use crate::store::unpack_run;
 use crate::workspace::Workspace;
@@ -32,5 +33,5 @@ pub(super) fn open(args: OpenArgs) -> anyhow::Result<Exit> {
         return Ok(exit);
     }
     let title = args.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    open_run(folder.path(), run, title, args.case, args.theme)
+    open_run(folder.path(), OpenedRunFile { run, case: args.case, newer: None }, title, args.theme)
 }

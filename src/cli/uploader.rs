@@ -1,5 +1,6 @@
 //! The threads of a run that other machines see: one writes heartbeats, one uploads.
 
+use super::interrupts::interrupt_flag;
 use super::output::tell;
 use crate::buckets::{Bucket, BucketAddress, BucketError};
 use crate::domain::{AttemptKey, RunPlan, Shard, clean_line};
@@ -8,7 +9,7 @@ use crate::store::{CaseQueue, Claim, ClaimEnd, PushError, RunPush};
 use anyhow::bail;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -245,7 +246,7 @@ fn wait_for_upload(
     /// The time after which the user is told what is waited for.
     const SAID_AFTER: Duration = Duration::from_secs(2);
     let began = Instant::now();
-    let (interrupted, mut is_said) = (interrupts(), false);
+    let (interrupted, mut is_said) = (interrupt_flag(), false);
     while began.elapsed() < limit {
         match uploaded.recv_timeout(Duration::from_millis(100)) {
             Ok(sent) => return Ok(sent?),
@@ -261,17 +262,6 @@ fn wait_for_upload(
         }
     }
     bail!("the upload took longer than {} s", limit.as_secs())
-}
-
-/// Becomes true when the user or the system asks this process to end.
-fn interrupts() -> Arc<AtomicBool> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    #[cfg(unix)]
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // Without it, only the time limit ends the upload.
-        let _ = signal_hook::flag::register(signal, interrupted.clone());
-    }
-    interrupted
 }
 
 /// Uploads a run until it is told to stop, and then the rest.

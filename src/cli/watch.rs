@@ -1,7 +1,7 @@
 //! `evaltrail run --watch`: runs cases again when they, the criteria or the agent's files change.
 
 use super::args::RunArgs;
-use super::live_run::Interrupts;
+use super::interrupts::Interrupts;
 use super::output::{can_prompt, confirm, tell};
 use super::paths::{open_targets, parse_target};
 use super::run::{options, run, run_selected};

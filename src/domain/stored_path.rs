@@ -35,8 +35,22 @@ pub mod option {
     }
 }
 
+/// The path of a file below a folder, with `/` on every platform; the whole path if it is not below the folder. Text
+/// that is not Unicode is replaced.
+pub fn path_below(folder: &Path, path: &Path) -> String {
+    match path.strip_prefix(folder) {
+        Ok(below) => with_slashes(&below.to_string_lossy()),
+        Err(_) => path.to_string_lossy().into_owned(),
+    }
+}
+
+fn with_slashes(relative: &str) -> String {
+    if cfg!(windows) { relative.replace('\\', "/") } else { relative.to_string() }
+}
+
 fn text_of(path: &Path) -> String {
     match path.to_str() {
+        Some(text) if path.is_relative() => with_slashes(text),
         Some(text) => text.to_string(),
         None => {
             let bytes = path.as_os_str().as_encoded_bytes();
@@ -61,7 +75,7 @@ fn path_of_bytes(bytes: Vec<u8>) -> Option<PathBuf> {
     Some(std::ffi::OsString::from_vec(bytes).into())
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 fn path_of_bytes(bytes: Vec<u8>) -> Option<PathBuf> {
     String::from_utf8(bytes).ok().map(PathBuf::from)
 }

@@ -145,6 +145,8 @@ pub enum HistoryMsg {
         /// Id of the case to open.
         case: Option<String>,
     },
+    /// The opened run was read again, with newer results.
+    Renewed(Box<PastRun>),
     /// Two runs were compared.
     Compared(Arc<ComparedPair>),
     /// A run was pinned.

@@ -69,7 +69,7 @@ pub use screens::comparison::state::{ComparedPair, ComparedRun};
 pub use screens::edit::state::{Adding, EditScreen, Field, FieldRow, Tools, Typing};
 pub use screens::layout;
 pub use set_view::{CaseSummary, SetState, SetView};
-pub use terminal::{Explorer, Leaving, OpenedRunFile, edit_text, explore};
+pub use terminal::{Explorer, Leaving, NewerRun, OpenedRunFile, edit_text, explore, has_escape_sequences};
 pub use theme::{Role, Theme, ThemeError};
 pub use ticket::{Ticket, Tickets};
 pub use update::update;

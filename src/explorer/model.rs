@@ -59,6 +59,8 @@ pub struct Model {
     pub opened_run: Option<Box<OpenedRun>>,
     /// Whether a run from a file was opened instead of a folder: closing it quits.
     pub is_run_file: bool,
+    /// Whether machines work on the opened run: newer results arrive by themselves.
+    pub is_renewed: bool,
     /// State of the screen of past runs while another screen is open.
     pub runs: RunsScreen,
     /// The open dialog, if any.
@@ -217,6 +219,7 @@ impl Model {
             screen: Screen::Browse,
             opened_run: None,
             is_run_file: false,
+            is_renewed: false,
             runs: RunsScreen::default(),
             overlay: None,
             pressed: Vec::new(),

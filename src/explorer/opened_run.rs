@@ -26,15 +26,12 @@ pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Ve
         return Vec::new();
     }
     let (damaged, not_run) = (past.damaged, past.not_run);
-    let mut outcomes = Outcomes::default();
+    let outcomes = outcomes_of(&past);
     let mut sets = Vec::new();
     let mut effects = Vec::new();
+    let digest = past.run.id.clone();
     for (set, of_run) in past.sets.into_iter().enumerate() {
-        for (index, attempts) in of_run.attempts.into_iter().enumerate() {
-            let case = CaseRef { set, index };
-            attempts.into_iter().for_each(|attempt| outcomes.add_recorded(case, &past.run, attempt));
-        }
-        let digest = past.run.id.clone();
+        let digest = digest.clone();
         let file = of_run.file.clone();
         effects.push(Effect::Sets(SetEffect::Summarise { set, digest: digest.clone(), file: file.clone() }));
         sets.push(SetView {
@@ -71,6 +68,55 @@ pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Ve
         };
         global::notify(model, words, true);
     }
+    effects
+}
+
+/// The results of a run.
+fn outcomes_of(past: &PastRun) -> Outcomes {
+    let mut outcomes = Outcomes::default();
+    for (set, of_run) in past.sets.iter().enumerate() {
+        for (index, attempts) in of_run.attempts.iter().enumerate() {
+            let case = CaseRef { set, index };
+            attempts.iter().for_each(|attempt| outcomes.add_recorded(case, &past.run, attempt.clone()));
+        }
+    }
+    outcomes
+}
+
+/// Replaces the results of the open run by newer ones of the same cases, which machines have uploaded since. The screen
+/// stays where it is. While criteria are tried, the newer results are shown when the trial ends.
+pub(crate) fn renew(model: &mut Model, past: PastRun) -> Vec<Effect> {
+    let has_same_cases = past.sets.len() == model.sets.len()
+        && past
+            .sets
+            .iter()
+            .zip(&model.sets)
+            .all(|(of_run, view)| view.read.as_ref().is_some_and(|file| file.len() == of_run.file.len()));
+    if model.opened_run.is_none() || !has_same_cases {
+        close(model);
+        return open(model, past, None);
+    }
+    let outcomes = outcomes_of(&past);
+    match &mut model.trial {
+        Some(trial) => trial.before = Arc::new(outcomes),
+        None => model.outcomes = outcomes,
+    }
+    let digest = past.run.id.clone();
+    if let Some(opened) = &mut model.opened_run {
+        (opened.run, opened.not_run) = (past.run, past.not_run);
+    }
+    if let Some(case) = model.shown_case_mut() {
+        case.key = None;
+    }
+    // The text of a case is in the record of its attempt.
+    let mut effects = Vec::new();
+    for (set, of_run) in past.sets.into_iter().enumerate() {
+        let (digest, file) = (digest.clone(), of_run.file);
+        model.sets[set].state = SetState::Ready(file.clone(), digest.clone());
+        model.sets[set].read = Some(file.clone());
+        effects.push(Effect::Sets(SetEffect::Summarise { set, digest, file }));
+    }
+    relist(model);
     effects
 }
 
@@ -118,7 +164,9 @@ pub(crate) fn is_about_workspace(model: &Model, msg: &Msg) -> bool {
     match msg {
         Msg::Sets(SetMsg::Summarised { digest, .. }) => *digest != opened.run.id,
         Msg::Sets(_) | Msg::Run(_) | Msg::Edits(_) | Msg::Chat(..) => true,
-        Msg::History(msg) => !matches!(msg, HistoryMsg::Opened { .. } | HistoryMsg::Compared(_)),
+        Msg::History(msg) => {
+            !matches!(msg, HistoryMsg::Opened { .. } | HistoryMsg::Renewed(_) | HistoryMsg::Compared(_))
+        }
         Msg::Results(
             ResultMsg::History { .. } | ResultMsg::CriteriaWritten(_) | ResultMsg::CriteriaPlanned(..),
         ) => true,

@@ -4,6 +4,6 @@
 pub fn host_name() -> String {
     #[cfg(unix)]
     return rustix::system::uname().nodename().to_string_lossy().into_owned();
-    #[cfg(not(unix))]
+    #[cfg(windows)]
     std::env::var("COMPUTERNAME").unwrap_or_default()
 }

@@ -11,28 +11,61 @@
 //! started remain. On other Unix systems the keeper kills the program's process group.
 
 use std::io;
-#[cfg(unix)]
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tokio::process::{Child, Command};
 
 const KEEP: &str = "__keep";
 const EXEC: &str = "__exec";
 /// How often the keeper checks whether its parent still exists.
-#[cfg(unix)]
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The path of evaltrail's binary; `None` when the current process is another binary, such as a test.
-pub(super) fn binary() -> Option<PathBuf> {
+fn binary() -> Option<PathBuf> {
     let here = std::env::current_exe().ok()?;
-    let name = here.file_stem()?.to_str()?;
-    (cfg!(unix) && name == "evaltrail").then_some(here)
+    (here.file_stem()?.to_str()? == "evaltrail").then_some(here)
 }
 
-/// The arguments with which evaltrail's binary runs as the keeper of a program.
-pub(super) fn arguments(parent: u32, argv: &[String]) -> Vec<String> {
-    let ours = [KEEP.to_string(), parent.to_string(), "--".to_string()];
-    ours.into_iter().chain(argv.iter().cloned()).collect()
+/// The command that starts a program, in a process group of its own.
+pub(super) fn command(argv: &[String], _: &Path) -> io::Result<Command> {
+    let (program, arguments) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut command = match binary() {
+        Some(keeper) => {
+            let mut command = Command::new(keeper);
+            command.args([KEEP, &std::process::id().to_string(), "--"]).args(argv);
+            command
+        }
+        None => {
+            let mut command = Command::new(program);
+            command.args(arguments);
+            command
+        }
+    };
+    command.process_group(0);
+    Ok(command)
+}
+
+/// The processes of a program.
+#[derive(Debug)]
+pub(super) struct Descendants {
+    /// Whether the child is a keeper, which terminates the program on request.
+    is_kept: bool,
+}
+
+impl Descendants {
+    pub(super) fn of(_: &Child) -> io::Result<Descendants> {
+        Ok(Descendants { is_kept: binary().is_some() })
+    }
+
+    /// Terminates the program, whose process id is given, and its descendants. Without a keeper these are its process
+    /// group.
+    pub(super) fn terminate(&self, id: u32) {
+        match self.is_kept {
+            true => end(id),
+            false => kill_group(id),
+        }
+    }
 }
 
 /// Runs as a keeper if the arguments of this process are those of a keeper, and returns the exit code; `None` for any
@@ -51,40 +84,19 @@ pub fn run_as_keeper(arguments: &[std::ffi::OsString]) -> io::Result<Option<i32>
 }
 
 /// Requests that a keeper terminate its program. If the keeper has ended, so has the program.
-#[cfg(unix)]
-pub(super) fn end(keeper: u32) {
+fn end(keeper: u32) {
     if let Some(pid) = rustix::process::Pid::from_raw(keeper as i32) {
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
     }
 }
 
-#[cfg(unix)]
-pub(super) fn kill_group(group: u32) {
+fn kill_group(group: u32) {
     if let Some(pid) = rustix::process::Pid::from_raw(group as i32) {
         let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
     }
 }
 
-#[cfg(not(unix))]
-pub(super) fn end(_: u32) {}
-
-#[cfg(not(unix))]
-pub(super) fn kill_group(_: u32) {}
-
-/// Runs the program without supervision: there are no process groups on this platform.
-#[cfg(not(unix))]
-fn keep(_: u32, argv: &[&str]) -> io::Result<i32> {
-    let status = std::process::Command::new(argv[0]).args(&argv[1..]).status()?;
-    Ok(status.code().unwrap_or(1))
-}
-
-#[cfg(not(unix))]
-fn exec(_: u32, _: &[&str]) -> io::Error {
-    io::ErrorKind::Unsupported.into()
-}
-
 /// Replaces this process by the program. On Linux the kernel kills it when the keeper ends.
-#[cfg(unix)]
 fn exec(keeper: u32, argv: &[&str]) -> io::Error {
     #[cfg(target_os = "linux")]
     {
@@ -100,7 +112,6 @@ fn exec(keeper: u32, argv: &[&str]) -> io::Error {
 
 /// Runs the program as its keeper. The exit code is the program's; if a signal terminated the program, the keeper
 /// terminates itself with the same signal.
-#[cfg(unix)]
 fn keep(parent: u32, argv: &[&str]) -> io::Result<i32> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])?;
@@ -133,14 +144,12 @@ fn keep(parent: u32, argv: &[&str]) -> io::Result<i32> {
 }
 
 /// Terminates this process with a signal, so that its parent sees how the program ended.
-#[cfg(unix)]
 fn die_by(signal: i32) -> io::Error {
     let _ = signal_hook::low_level::emulate_default_handler(signal);
     io::Error::other(format!("the program was ended by signal {signal}"))
 }
 
 /// Waits until the program has ended. Other children that end in the meantime are reaped.
-#[cfg(unix)]
 fn wait_for(program: u32) -> io::Result<rustix::process::WaitStatus> {
     loop {
         match rustix::process::wait(rustix::process::WaitOptions::empty()) {
@@ -152,7 +161,6 @@ fn wait_for(program: u32) -> io::Result<rustix::process::WaitStatus> {
 }
 
 /// Gives processes that the program left running a moment to end by themselves: they may be writing an error message.
-#[cfg(unix)]
 fn await_rest() {
     const MOMENT: Duration = Duration::from_millis(500);
     let deadline = std::time::Instant::now() + MOMENT;
@@ -166,7 +174,6 @@ fn await_rest() {
 }
 
 /// Kills the program's process group and, on Linux, all descendants of this process.
-#[cfg(unix)]
 fn kill_all(program: u32) {
     kill_group(program);
     #[cfg(target_os = "linux")]

@@ -3,9 +3,15 @@
 
 pub(crate) mod clock;
 mod host;
+#[cfg(windows)]
+mod job;
+#[cfg(unix)]
 mod keeper;
 mod program;
 
 pub use host::host_name;
+#[cfg(windows)]
+pub use job::run_as_keeper;
+#[cfg(unix)]
 pub use keeper::run_as_keeper;
 pub(crate) use program::{Program, Tail};

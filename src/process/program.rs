@@ -1,12 +1,16 @@
 //! Programs that evaltrail starts. A program and all of its descendants are terminated when its handle is dropped, and
-//! when evaltrail itself ends in any way: see `keeper.rs`.
+//! when evaltrail itself ends in any way: see `keeper.rs`, and `job.rs` for Windows.
 
-use super::keeper;
+#[cfg(windows)]
+use super::job as supervision;
+#[cfg(unix)]
+use super::keeper as supervision;
 use crate::domain::ProgramSpec;
 use std::io;
 use std::process::Stdio;
 use std::time::Duration;
-use tokio::process::{Child, Command};
+use supervision::Descendants;
+use tokio::process::Child;
 
 /// The environment variables that every program receives. Others, above all keys, are passed on only if the
 /// configuration or the command line names them.
@@ -42,13 +46,24 @@ const USUAL_VARIABLES: &[&str] = &[
     "GOOGLE_CLOUD_PROJECT",
     "GOOGLE_CLOUD_LOCATION",
     "GOOGLE_GENAI_USE_VERTEXAI",
-    "SystemRoot",
+    // Windows
     "SYSTEMROOT",
+    "SYSTEMDRIVE",
+    "WINDIR",
     "USERPROFILE",
+    "USERNAME",
+    "HOMEDRIVE",
+    "HOMEPATH",
     "APPDATA",
     "LOCALAPPDATA",
+    "PROGRAMDATA",
+    "PROGRAMFILES",
+    "PROGRAMFILES(X86)",
     "PATHEXT",
     "COMSPEC",
+    "OS",
+    "PROCESSOR_ARCHITECTURE",
+    "NUMBER_OF_PROCESSORS",
 ];
 const USUAL_PREFIXES: &[&str] = &["LC_", "XDG_"];
 
@@ -56,52 +71,40 @@ const USUAL_PREFIXES: &[&str] = &["LC_", "XDG_"];
 #[derive(Debug)]
 pub(crate) struct Program {
     pub(crate) child: Child,
-    /// Whether the child is a keeper, which terminates the program on request.
-    is_kept: bool,
+    descendants: Descendants,
 }
 
 impl Program {
     /// Starts a program with all its streams piped.
     pub(crate) fn start(spec: &ProgramSpec) -> io::Result<Program> {
-        let keeper = keeper::binary();
-        let is_kept = keeper.is_some();
-        let mut command = match keeper {
-            Some(keeper) => {
-                let mut command = Command::new(keeper);
-                command.args(keeper::arguments(std::process::id(), &spec.argv));
-                command
-            }
-            None => {
-                let program = spec.argv.first().ok_or(io::ErrorKind::InvalidInput)?;
-                let mut command = Command::new(program);
-                command.args(&spec.argv[1..]);
-                command
-            }
-        };
+        let mut command = supervision::command(&spec.argv, &spec.cwd)?;
         let variables = std::env::vars_os().filter(|(name, _)| {
-            name.to_str().is_some_and(|name| is_usual(name) || spec.env.iter().any(|named| named == name))
+            name.to_str()
+                .is_some_and(|name| is_usual(name) || spec.env.iter().any(|named| same_name(named, name)))
         });
         command.env_clear().envs(variables).current_dir(&spec.cwd);
         command.envs(spec.variables.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        #[cfg(unix)]
-        command.process_group(0);
-        Ok(Program { child: command.spawn()?, is_kept })
+        let child = command.spawn()?;
+        Ok(Program { descendants: Descendants::of(&child)?, child })
     }
 }
 
 fn is_usual(name: &str) -> bool {
-    USUAL_VARIABLES.contains(&name) || USUAL_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    USUAL_VARIABLES.iter().any(|usual| same_name(usual, name))
+        || USUAL_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Whether two names are those of the same variable: Windows ignores their case.
+fn same_name(a: &str, b: &str) -> bool {
+    if cfg!(windows) { a.eq_ignore_ascii_case(b) } else { a == b }
 }
 
 impl Drop for Program {
     fn drop(&mut self) {
         // `None` after the child was waited for: its process id may have been reused.
         if let Some(id) = self.child.id() {
-            match self.is_kept {
-                true => keeper::end(id),
-                false => keeper::kill_group(id),
-            }
+            self.descendants.terminate(id);
         }
     }
 }

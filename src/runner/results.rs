@@ -68,7 +68,7 @@ fn write_one(
 
 /// Whether a link in the path points outside the agent's folder.
 fn leads_away(folder: &Path, app_dir: &Path) -> bool {
-    let Ok(home) = app_dir.canonicalize() else { return true };
-    let there = folder.ancestors().find_map(|part| part.canonicalize().ok());
+    let Ok(home) = dunce::canonicalize(app_dir) else { return true };
+    let there = folder.ancestors().find_map(|part| dunce::canonicalize(part).ok());
     !there.is_some_and(|there| there.starts_with(&home))
 }

@@ -177,10 +177,10 @@ fn content_of_scripts(root: &Path, program: &ProgramSpec, module: Option<&str>) 
         let path = name.replace('.', "/");
         [format!("{path}.py"), format!("{path}/__init__.py"), format!("{path}/__main__.py")]
     });
-    let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
+    let root = dunce::canonicalize(root).unwrap_or_else(|_| root.to_path_buf());
     let named = program.argv.iter().cloned().chain(modules);
     let inside = named.filter_map(|word| {
-        let path = program.cwd.join(word).canonicalize().ok()?;
+        let path = dunce::canonicalize(program.cwd.join(word)).ok()?;
         (path.is_file() && path.starts_with(&root)).then_some(path)
     });
     inside.map(|path| hash_of_file(&path).unwrap_or_else(|error| error.to_string())).collect()

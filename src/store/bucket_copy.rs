@@ -166,8 +166,12 @@ impl Copies {
         };
         fs::create_dir_all(folder.join(FILES)).map_err(cache(&folder))?;
         let lock_path = folder.join("lock");
-        let lock =
-            OpenOptions::new().create(true).append(true).open(&lock_path).map_err(cache(&lock_path))?;
+        let lock = OpenOptions::new()
+            .create(true)
+            .read(true)
+            .append(true)
+            .open(&lock_path)
+            .map_err(cache(&lock_path))?;
         lock_within(&lock, LOCKED_FOR).map_err(cache(&lock_path))?;
         // Without versions, everything is fetched again.
         let stored: Option<Versions> = read_file(&folder.join(VERSIONS), LARGEST_VERSIONS)
@@ -383,9 +387,9 @@ impl CopyEdit {
     /// The edit of a file; `None` if it is no copy.
     pub(super) fn of(path: &Path) -> Result<Option<CopyEdit>, CopyError> {
         let Some(mut places) = Places::find() else { return Ok(None) };
-        let Ok(cache) = fs::canonicalize(&places.cache) else { return Ok(None) };
+        let Ok(cache) = dunce::canonicalize(&places.cache) else { return Ok(None) };
         places.cache = cache;
-        let folder = path.parent().and_then(|folder| fs::canonicalize(folder).ok());
+        let folder = path.parent().and_then(|folder| dunce::canonicalize(folder).ok());
         let Some(path) = folder.zip(path.file_name()).map(|(folder, name)| folder.join(name)) else {
             return Ok(None);
         };

@@ -267,7 +267,8 @@ impl EditLog {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        let file = private(OpenOptions::new().create(true).append(true)).open(path.with_extension("lock"))?;
+        let file = private(OpenOptions::new().create(true).read(true).append(true))
+            .open(path.with_extension("lock"))?;
         // If files cannot be locked, the comparison of the texts still detects other changes.
         let _ = file.lock();
         Ok(Some(file))
@@ -280,7 +281,6 @@ impl EditLog {
             fs::create_dir_all(folder)?;
         }
         let mut file = private(OpenOptions::new().create(true).append(true)).open(path)?;
-        let _ = file.lock();
         // An incomplete line that a crash left must not damage this one.
         let length = file.metadata()?.len();
         let torn = length > 0 && !read_file(path, LONGEST_LOG).is_ok_and(|bytes| bytes.ends_with(b"\n"));
@@ -362,7 +362,7 @@ fn hash(text: &str) -> String {
 
 /// A path with links resolved. If it is a file, the file itself is not resolved.
 fn real(path: &Path) -> PathBuf {
-    let canonical = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let canonical = |path: &Path| dunce::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     if path.is_dir() {
         return canonical(path);
     }

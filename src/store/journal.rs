@@ -50,11 +50,13 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> JournalError {
     move |source| JournalError { path, source }
 }
 
-/// The folder of a run that is being written. The journal is locked.
+/// The folder of a run that is being written. It is locked.
 #[derive(Debug)]
 pub struct RunFolder {
     folder: OwnFolder,
     journal: File,
+    /// Held open while the run is locked.
+    _lock: File,
     /// The length of the complete lines in the journal, in bytes.
     written: u64,
     /// Whether an incomplete line may follow them.
@@ -90,6 +92,8 @@ pub struct LoadedRun {
 
 /// The name of the folder of runs in `.evaltrail`.
 const RUNS: &str = "runs";
+/// The file that is locked while the run is written. Locking the journal would keep others from reading it on Windows.
+const LOCK: &str = "lock";
 /// The maximum length of a line in a signed run, in bytes. A longer line counts as damaged.
 const LONGEST_SIGNED: usize = 256 << 20;
 /// The maximum length of a line in a foreign run, in bytes. It is lower because a crafted line can take a multiple of
@@ -109,13 +113,24 @@ impl RunFolder {
         let runs = ours.make_folder(RUNS).map_err(at(&ours.path().join(RUNS)))?;
         let folder = runs.make_folder(&plan.run_id).map_err(at(&runs.path().join(&plan.run_id)))?;
         let journal_path = folder.path().join(JOURNAL);
+        let lock = folder.append(LOCK).map_err(at(folder.path()))?;
+        lock.try_lock().map_err(|error| at(folder.path())(error.into()))?;
         let journal = folder.create(JOURNAL).map_err(at(&journal_path))?;
-        journal.try_lock().map_err(|error| at(&journal_path)(error.into()))?;
         // Without a number the order of runs is not defined, so the run is not signed.
         let numbered = key.and_then(|key| key.next_number().ok().map(|number| (key, number)));
         let (key, number) = numbered.map_or((None, 0), |(key, number)| (Some(key), number));
         let run_id = plan.run_id.clone();
-        let run = RunFolder { folder, journal, written: 0, is_torn: false, run_id, number, damaged: 0, key };
+        let run = RunFolder {
+            folder,
+            journal,
+            _lock: lock,
+            written: 0,
+            is_torn: false,
+            run_id,
+            number,
+            damaged: 0,
+            key,
+        };
         run.write_plan(plan)?;
         Ok(run)
     }
@@ -125,16 +140,18 @@ impl RunFolder {
     pub fn reopen(path: &Path, key: Option<RunKey>) -> Result<(RunFolder, LoadedRun), JournalError> {
         let folder = OwnFolder::of_run(path).map_err(at(path))?;
         let journal_path = path.join(JOURNAL);
-        let journal = folder.append(JOURNAL).map_err(at(&journal_path))?;
+        let lock = folder.append(LOCK).map_err(at(path))?;
         let taken = |_| io::Error::new(io::ErrorKind::WouldBlock, "another evaltrail is writing this run");
-        journal.try_lock().map_err(taken).map_err(at(&journal_path))?;
+        lock.try_lock().map_err(taken).map_err(at(&journal_path))?;
+        let journal = folder.append(JOURNAL).map_err(at(&journal_path))?;
         let run = load_run_with(path, key.as_ref(), InMemory::Whole)?;
-        journal.set_len(run.journal_length).map_err(at(&journal_path))?;
+        folder.cut(JOURNAL, run.journal_length).map_err(at(&journal_path))?;
         let (run_id, number, damaged) = (run.state.plan.run_id.clone(), run.number, run.damaged);
         Ok((
             RunFolder {
                 folder,
                 journal,
+                _lock: lock,
                 written: run.journal_length,
                 is_torn: false,
                 run_id,
@@ -274,7 +291,7 @@ impl RunFolder {
     /// Removes the incomplete lines that a failed write may have left, so that the next line is not appended to it.
     fn cut_off(&mut self) -> io::Result<()> {
         if self.is_torn {
-            self.journal.set_len(self.written)?;
+            self.folder.cut(JOURNAL, self.written)?;
             self.is_torn = false;
         }
         Ok(())
@@ -525,9 +542,8 @@ pub fn run_path(workspace: &Path, run_id: &str) -> PathBuf {
 /// Removes the folder of a run. Returns `false` if another process is writing the run.
 pub fn remove_run(path: &Path) -> Result<bool, JournalError> {
     let folder = OwnFolder::of_run(path).map_err(at(path))?;
-    if let Ok(journal) = folder.append(JOURNAL)
-        && journal.try_lock().is_err()
-    {
+    let lock = folder.append(LOCK);
+    if lock.as_ref().is_ok_and(|lock| lock.try_lock().is_err()) {
         return Ok(false);
     }
     fs::remove_dir_all(path).map_err(at(path))?;
@@ -623,7 +639,8 @@ mod tests {
         let (_home, key) = run_key();
         let mut planned = plan();
         planned.sets[0].path = folder.path().join("a/s.json");
-        planned.sets[0].app_dir = Some("/outside/app".into());
+        let outside = folder.path().with_file_name("outside");
+        planned.sets[0].app_dir = Some(outside.clone());
         let run = RunFolder::create(folder.path(), &planned, Some(key.clone())).unwrap();
         let copy = elsewhere.path().join(".evaltrail/runs/r1");
         fs::create_dir_all(&copy).unwrap();
@@ -633,7 +650,7 @@ mod tests {
         let loaded = load_run(&copy, Some(&key)).unwrap();
         assert!(loaded.is_signed);
         assert_eq!(loaded.state.plan.sets[0].path, elsewhere.path().join("a/s.json"));
-        assert_eq!(loaded.state.plan.sets[0].app_dir.as_deref(), Some(Path::new("/outside/app")));
+        assert_eq!(loaded.state.plan.sets[0].app_dir.as_ref(), Some(&outside));
         assert_eq!(load_run(run.path(), Some(&key)).unwrap().state.plan.sets[0], planned.sets[0]);
     }
 
@@ -748,6 +765,7 @@ mod tests {
         let read = records.read(at).unwrap();
         assert_eq!((read.latency_s, read.actual[0].created), (0.0, 0.0), "JSON has no such numbers");
         assert_eq!(load_run(run.path(), None).unwrap().state.totals.ended(), 2);
+        #[cfg(unix)]
         fs::remove_dir_all(run.path()).unwrap();
         assert!(records.read(at).is_ok(), "a run that was removed can be read for as long as it is open");
     }

@@ -20,6 +20,8 @@ pub(super) struct OwnFolder {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum How {
     Read,
+    /// It must exist.
+    Write,
     /// At its end; it is created if it does not exist.
     Append,
     /// At its end; it must not exist yet.
@@ -119,6 +121,11 @@ impl OwnFolder {
         self.handle.rename(from, to)
     }
 
+    /// Shortens a file to this length.
+    pub(super) fn cut(&self, name: &str, length: u64) -> io::Result<()> {
+        self.open(name, How::Write)?.set_len(length)
+    }
+
     /// Removes a file.
     pub(super) fn remove(&self, name: &str) -> io::Result<()> {
         self.handle.remove(name)
@@ -184,6 +191,7 @@ impl Handle {
         let usual = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let flags = match how {
             How::Read => OFlags::RDONLY,
+            How::Write => OFlags::WRONLY,
             How::Append => OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE,
             How::Create => OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL,
         };
@@ -199,12 +207,12 @@ impl Handle {
     }
 }
 
-/// A folder on platforms without handles of folders. Links are checked before each step.
-#[cfg(not(unix))]
+/// A folder on Windows, where files are not opened relative to a handle. Links are checked before each step.
+#[cfg(windows)]
 #[derive(Debug)]
 struct Handle(PathBuf);
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 impl Handle {
     fn outer(path: &Path) -> io::Result<Handle> {
         Ok(Handle(path.to_path_buf()))
@@ -234,7 +242,9 @@ impl Handle {
         let mut options = std::fs::OpenOptions::new();
         match how {
             How::Read => options.read(true),
-            How::Append => options.create(true).append(true),
+            How::Write => options.write(true),
+            // Without `read`, Windows would not lock the file.
+            How::Append => options.create(true).read(true).append(true),
             How::Create => options.create_new(true).append(true),
         };
         options.open(self.below(name)?)

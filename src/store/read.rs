@@ -74,7 +74,7 @@ fn open_regular(path: &Path) -> io::Result<File> {
     regular(file)
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 fn open_regular(path: &Path) -> io::Result<File> {
     regular(File::open(path)?)
 }

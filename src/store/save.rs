@@ -36,7 +36,7 @@ pub fn fill_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<(
         fill(&mut out)?;
         out.flush()
     };
-    let target = match fs::canonicalize(path) {
+    let target = match dunce::canonicalize(path) {
         Ok(target) => target,
         Err(_) => path.to_path_buf(),
     };
@@ -50,6 +50,8 @@ pub fn fill_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<(
     let folder = folder_of(&target);
     let old = before.as_ref().and_then(|meta| File::open(&target).ok().map(|file| (file, meta)));
     let temporary = write_beside(folder, old.as_ref().map(|(file, meta)| (file, *meta)), buffered)?;
+    // Windows does not replace files that are open.
+    drop(old);
     temporary.persist(&target).map_err(|error| error.error)?;
     // Some file systems cannot sync folders, and the content is already synced.
     let _ = sync_folder(folder);
@@ -58,7 +60,7 @@ pub fn fill_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<(
 
 /// Checks whether [`write_whole`] can probably write a file, without changing it.
 pub fn can_write(path: &Path) -> io::Result<()> {
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let target = dunce::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     match fs::metadata(&target) {
         Ok(meta) if meta.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
         Ok(meta) if !meta.is_file() => return Ok(()),
@@ -132,7 +134,7 @@ pub struct Replace<'a> {
 /// Replaces a file if it still has the content that was read. Returns a warning, for example if the disk could not be
 /// synced.
 pub fn replace(job: Replace) -> Result<Option<String>, SaveError> {
-    let target = fs::canonicalize(job.path).map_err(gone_or_io)?;
+    let target = dunce::canonicalize(job.path).map_err(gone_or_io)?;
     stays_within(job.path, &target, job.within)?;
     let folder = folder_of(&target);
     sweep(folder);
@@ -157,7 +159,7 @@ pub fn replace(job: Replace) -> Result<Option<String>, SaveError> {
     })?;
     let temporary = write_beside(folder, Some((&file, &meta)), |out| out.write_all(job.new))?;
     let path = temporary.into_temp_path();
-    swap_in(path, &target, job.read)?;
+    swap_in(path, file, &target, job.read)?;
     finish_copy(copy.zip(version));
     Ok(sync_folder(folder).err().map(|error| format!("saved, but syncing the disk failed: {error}")))
 }
@@ -183,7 +185,7 @@ pub fn create(path: &Path, bytes: &[u8]) -> Result<Option<String>, SaveError> {
 
 /// Deletes a file if it still has the content that was read.
 pub fn remove(path: &Path, within: Option<&Path>, read: &[u8]) -> Result<(), SaveError> {
-    let target = fs::canonicalize(path).map_err(gone_or_io)?;
+    let target = dunce::canonicalize(path).map_err(gone_or_io)?;
     stays_within(path, &target, within)?;
     let mut copy = CopyEdit::of(&target).map_err(of_copy)?;
     let mut file = open_locked(&target)?;
@@ -227,7 +229,7 @@ fn gone_or_io(error: io::Error) -> SaveError {
 
 /// Links are followed only inside the folder that was opened.
 fn stays_within(path: &Path, target: &Path, within: Option<&Path>) -> Result<(), SaveError> {
-    let Some(root) = within.and_then(|root| fs::canonicalize(root).ok()) else { return Ok(()) };
+    let Some(root) = within.and_then(|root| dunce::canonicalize(root).ok()) else { return Ok(()) };
     let is_link = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
     let leaves = !target.starts_with(&root);
     if is_link && leaves { Err(SaveError::Outside(target.to_path_buf())) } else { Ok(()) }
@@ -278,14 +280,14 @@ fn same_file(a: &Metadata, b: &Metadata) -> bool {
     (a.dev(), a.ino()) == (b.dev(), b.ino())
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 fn same_file(_: &Metadata, _: &Metadata) -> bool {
     true
 }
 
 /// Exchanges the new file with the old one, and compares the old one. If another program wrote it after it was compared
 /// the first time, the exchange is reversed.
-fn swap_in(temporary: tempfile::TempPath, target: &Path, read: &[u8]) -> Result<(), SaveError> {
+fn swap_in(temporary: tempfile::TempPath, locked: File, target: &Path, read: &[u8]) -> Result<(), SaveError> {
     match exchange(&temporary, target) {
         Ok(()) => {
             let aside = fs::read(&temporary);
@@ -302,9 +304,22 @@ fn swap_in(temporary: tempfile::TempPath, target: &Path, read: &[u8]) -> Result<
             })
         }
         Err(_) if !target.exists() => Err(SaveError::Gone),
-        // Some file systems cannot exchange names.
-        Err(_) => temporary.persist(target).map_err(|error| SaveError::Io(error.error)),
+        // Windows and some file systems cannot exchange names.
+        Err(_) => {
+            drop(locked);
+            replace_compared(temporary, target, read)
+        }
     }
+}
+
+/// Compares the file once more, and replaces it. What another program writes between the two is lost. The file must not
+/// be open or locked by this process: Windows would not replace it.
+fn replace_compared(temporary: tempfile::TempPath, target: &Path, read: &[u8]) -> Result<(), SaveError> {
+    let theirs = fs::read(target).map_err(gone_or_io)?;
+    if theirs != read {
+        return Err(SaveError::Changed { theirs });
+    }
+    temporary.persist(target).map_err(|error| SaveError::Io(error.error))
 }
 
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
@@ -392,11 +407,23 @@ mod tests {
         let temporary =
             write_beside(folder.path(), None, |out| out.write_all(b"ours")).unwrap().into_temp_path();
         fs::write(&file, "theirs").unwrap();
-        match swap_in(temporary, &file, b"old") {
+        match swap_in(temporary, open_locked(&file).unwrap(), &file, b"old") {
             Err(SaveError::Changed { theirs }) => assert_eq!(theirs, b"theirs"),
             other => panic!("{other:?}"),
         }
         assert_eq!((fs::read(&file).unwrap(), count(&folder)), (b"theirs".to_vec(), 1));
+    }
+
+    #[test]
+    fn where_names_cannot_be_exchanged_a_file_is_compared_once_more() {
+        let (folder, file) = place();
+        let ours =
+            || write_beside(folder.path(), None, |out| out.write_all(b"ours")).unwrap().into_temp_path();
+        fs::write(&file, "theirs").unwrap();
+        let changed = replace_compared(ours(), &file, b"old");
+        assert!(matches!(changed, Err(SaveError::Changed { theirs }) if theirs == b"theirs"));
+        replace_compared(ours(), &file, b"theirs").unwrap();
+        assert_eq!((fs::read(&file).unwrap(), count(&folder)), (b"ours".to_vec(), 1));
     }
 
     #[test]

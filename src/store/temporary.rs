@@ -66,7 +66,7 @@ fn is_gone(pid: i32) -> bool {
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 fn is_gone(_: i32) -> bool {
     false
 }
@@ -86,7 +86,7 @@ fn copy_metadata(file: &File, before: Option<(&File, &Metadata)>) -> io::Result<
     file.set_permissions(fs::Permissions::from_mode(meta.mode() & 0o7777))
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 fn copy_metadata(_: &File, _: Option<(&File, &Metadata)>) -> io::Result<()> {
     Ok(())
 }
@@ -109,8 +109,15 @@ fn copy_attributes(from: &File, to: &File) {
 fn copy_attributes(_: &File, _: &File) {}
 
 /// Syncs a folder, so that new names in it are durable.
+#[cfg(unix)]
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
+}
+
+/// Windows has no such operation.
+#[cfg(windows)]
+pub(super) fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(test)]
@@ -123,6 +130,14 @@ mod tests {
         // No process has such a high id.
         let stray = folder.path().join(".evaltrail-2147483646-abc.tmp");
         fs::write(&stray, "x").unwrap();
+        // Windows is not asked for processes, so that the age counts.
+        #[cfg(windows)]
+        File::options()
+            .write(true)
+            .open(&stray)
+            .unwrap()
+            .set_modified(std::time::SystemTime::now() - 2 * OLD)
+            .unwrap();
         fs::write(folder.path().join("mine.tmp"), "x").unwrap();
         let busy = write_beside(folder.path(), None, |out| out.write_all(b"new")).unwrap();
         sweep(folder.path());

@@ -130,8 +130,7 @@ fn sub_agent(workspace: &Workspace, app: &str, agent: &str) -> Result<(String, A
 
 /// `--agent path/to/agent`, as `adk eval` accepts it.
 fn folder_of_agent(path: &Path, root: &Path) -> Option<Result<(String, AgentSpec), NoAgent>> {
-    let path = path
-        .canonicalize()
+    let path = dunce::canonicalize(path)
         .ok()
         .filter(|path| path.join("__init__.py").is_file() || path.join("agent.py").is_file())?;
     let name = path.file_name()?.to_string_lossy().into_owned();
@@ -203,8 +202,10 @@ pub fn find_adk(agents_dir: &Path, root: &Path) -> Option<PathBuf> {
 pub fn find_python(root: &Path) -> PathBuf {
     let program = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
     let found = environments(root.ancestors()).map(|venv| venv.join(program));
-    let mut found = found.chain(on_path("python3")).chain(on_path("python"));
-    found.find(|file| file.is_file()).unwrap_or_else(|| PathBuf::from("python3"))
+    // On Windows `python3` may be a link to the store.
+    let names = if cfg!(windows) { ["python", "py"] } else { ["python3", "python"] };
+    let mut found = found.chain(names.into_iter().flat_map(on_path));
+    found.find(|file| file.is_file()).unwrap_or_else(|| PathBuf::from(names[0]))
 }
 
 /// Virtual environments: the active one, and those in these folders.
@@ -215,6 +216,5 @@ fn environments<'a>(above: impl Iterator<Item = &'a Path>) -> impl Iterator<Item
 }
 
 fn on_path(program: &str) -> Vec<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).map(|folder| folder.join(program)).collect()
+    which::which_all_global(program).into_iter().flatten().collect()
 }

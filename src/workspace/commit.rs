@@ -11,7 +11,7 @@ const LARGEST_LINE: u64 = 4 << 10;
 /// The commit that is checked out in the repository of a folder, in hexadecimal. `None` if the folder is in no
 /// repository, if nothing was committed yet, and if git stores its references in another format.
 pub fn current_commit(folder: &Path) -> Option<String> {
-    let folder = folder.canonicalize().ok()?;
+    let folder = dunce::canonicalize(folder).ok()?;
     let found = folder.ancestors().map(|folder| folder.join(".git")).find(|path| path.exists())?;
     let git = if found.is_dir() { found } else { linked_folder(&found)? };
     let head = line_of(&git.join("HEAD"))?;

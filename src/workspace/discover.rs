@@ -2,6 +2,7 @@
 
 use super::sets::read_config_text;
 use crate::config::{ConfigFile, ConfigProblem, FILE_NAME};
+use crate::domain::stored_path::path_below;
 use crate::formats::{HEAD, looks_like_cases};
 use crate::store::read_head;
 use std::collections::{BTreeSet, HashSet};
@@ -57,7 +58,7 @@ impl SetPath {
     pub fn of_file(path: &Path, root: &Path) -> SetPath {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let stem = stem_of(&name).to_string();
-        let shown = path.strip_prefix(root).unwrap_or(path).display().to_string();
+        let shown = path_below(root, path);
         let app = path.ancestors().skip(1).find(|folder| is_agent(folder)).and_then(agent_folder);
         SetPath { path: path.to_path_buf(), shown, stem, app: app.map(|agent| agent.name) }
     }
@@ -168,7 +169,7 @@ struct Walk {
 
 impl Walk {
     fn folder(&mut self, workspace: &mut Workspace, folder: &Path, depth: usize) {
-        let canonical = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
+        let canonical = dunce::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
         if !self.seen.insert(canonical) {
             return;
         }
@@ -218,7 +219,7 @@ fn kind_within(entry: &DirEntry, root: &Path) -> Option<(FileType, bool)> {
     if !kind.is_symlink() {
         return Some((kind, false));
     }
-    let target = fs::canonicalize(entry.path()).ok().filter(|target| target.starts_with(root))?;
+    let target = dunce::canonicalize(entry.path()).ok().filter(|target| target.starts_with(root))?;
     Some((fs::metadata(target).ok()?.file_type(), true))
 }
 
@@ -256,12 +257,12 @@ fn head_of(path: &Path) -> io::Result<String> {
 /// A path with the links in its folders resolved. If the file itself is a link, it is not resolved: the set belongs to
 /// the folder of the link, and the target may be elsewhere.
 pub fn named_path(path: &Path) -> io::Result<PathBuf> {
-    let canonical = fs::canonicalize(path)?;
+    let canonical = dunce::canonicalize(path)?;
     let is_link = fs::symlink_metadata(path)?.is_symlink() && canonical.is_file();
     match (path.file_name(), is_link) {
         (Some(name), true) => {
             let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-            Ok(fs::canonicalize(parent.unwrap_or(Path::new(".")))?.join(name))
+            Ok(dunce::canonicalize(parent.unwrap_or(Path::new(".")))?.join(name))
         }
         _ => Ok(canonical),
     }
@@ -302,7 +303,7 @@ pub(super) fn same_owner(a: &Path, b: &Path) -> bool {
     owner(a).is_some() && owner(a) == owner(b)
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 pub(super) fn same_owner(_: &Path, _: &Path) -> bool {
     true
 }
@@ -416,7 +417,7 @@ mod tests {
     #[test]
     fn the_workspace_is_found_upwards_to_the_root_of_version_control() {
         let folder = tempfile::tempdir().unwrap();
-        let root = &folder.path().canonicalize().unwrap();
+        let root = &dunce::canonicalize(folder.path()).unwrap();
         write(root, "evaltrail.toml", "");
         write(root, "w/evaltrail.toml", "[run]\njobs = 3");
         write(root, "w/garden/agent.py", "root_agent = 1");
@@ -451,7 +452,7 @@ mod tests {
     fn links_within_the_root_are_followed_once_and_others_are_not() {
         use std::os::unix::fs::symlink;
         let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let root = &folder.path().canonicalize().unwrap();
+        let root = &dunce::canonicalize(folder.path()).unwrap();
         write(root, "shared/common.evalset.json", "{}");
         write(root, ".shared/evals/hidden.evalset.json", "{}");
         write(root, "agents/home/agent.py", "root_agent = 1");

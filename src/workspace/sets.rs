@@ -101,9 +101,9 @@ const LARGEST_CONFIG: u64 = 8 << 20;
 /// `root`, so that no other file of the user is read and quoted in an error.
 pub(super) fn read_config_text(path: &Path, root: &Path) -> std::io::Result<String> {
     let invalid = |why: String| std::io::Error::new(std::io::ErrorKind::InvalidData, why);
-    let target = std::fs::canonicalize(path)?;
+    let target = dunce::canonicalize(path)?;
     let is_link = std::fs::symlink_metadata(path)?.is_symlink();
-    if is_link && !target.starts_with(std::fs::canonicalize(root)?) {
+    if is_link && !target.starts_with(dunce::canonicalize(root)?) {
         return Err(invalid("it is a link to a file outside of the folder".into()));
     }
     read_text_file(&target, LARGEST_CONFIG)

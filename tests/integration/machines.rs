@@ -1,6 +1,7 @@
 //! Machines that work on one run: claims and take-over of shards (`--push`), and the queue of cases (`--queue`).
 #![cfg(unix)]
 
+use crate::common::terminal::Terminal;
 use crate::common::{Place, both, copy_folder, evaltrail, output, root, text, wait_for};
 use crate::shards::answers;
 use serde_json::{Value, json};
@@ -91,6 +92,34 @@ fn a_shard_of_a_machine_that_is_gone_is_continued_by_another_one() {
     let last = output(&mut pushing(place.path(), "fourth"));
     assert!(both(&last).contains("is complete at"), "{}", both(&last));
     assert_eq!(last.status.code(), Some(0), "as the run ended: {}", both(&last));
+}
+
+/// The explorer shows what machines upload while it is open, and stays where it is.
+#[test]
+fn a_run_that_goes_on_is_renewed_in_the_explorer() {
+    let place = slow_place();
+    let mut machine = pushing(place.path(), "first").spawn().unwrap();
+    wait_until_pushed(place.path(), 3);
+    let home = place.path().join("homes/me");
+    std::fs::create_dir_all(&home).unwrap();
+    let program = env!("CARGO_BIN_EXE_evaltrail");
+    let mut explorer = Terminal::start_in(program, &["./runs"], &home, (120, 30), place.path(), &[]);
+    explorer.wait_for("3 attempts left");
+    explorer.keys("\x1b[B\r");
+    explorer.wait_for("user  b");
+    std::fs::write(place.path().join("fast"), "").unwrap();
+    assert!(machine.wait().unwrap().success());
+    explorer.keys("q");
+    explorer.wait_for("all attempts ended");
+    explorer.wait_until("the results and turns of all cases", |screen| {
+        ["d", "e", "f"].iter().all(|id| {
+            let row = screen.lines().find(|line| line.contains(&format!("\u{2713} {id} ")));
+            row.is_some_and(|row| row.contains("1.00         1"))
+        })
+    });
+    assert!(explorer.screen().contains("\u{2500} b \u{2500}"), "the cursor stays: {}", explorer.screen());
+    explorer.keys("q");
+    explorer.wait_for_end();
 }
 
 /// A shard is not green because its failures came before a take-over.

@@ -30,13 +30,14 @@ pub(super) fn parse(command: &str, base: &Path) -> Result<AgentSpec, AgentSpecEr
     Ok(AgentSpec::Command(ProgramSpec::new(split_command(command)?, base.to_path_buf())))
 }
 
-/// Splits a command into program and arguments. Quotes group words, and a backslash escapes the next
-/// character. Nothing is expanded, since no shell is involved.
+/// Splits a command into program and arguments. Quotes group words, and a backslash escapes a quote, a space or another
+/// backslash; before any other character it stands for itself, as in paths on Windows. Nothing is expanded, since no
+/// shell is involved.
 pub fn split_command(text: &str) -> Result<Vec<String>, AgentSpecError> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
-    let mut chars = text.chars();
+    let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         match (quote, c) {
             (Some(open), c) if c == open => quote = None,
@@ -44,7 +45,9 @@ pub fn split_command(text: &str) -> Result<Vec<String>, AgentSpecError> {
                 quote = Some(c);
                 word.get_or_insert_default();
             }
-            (None | Some('"'), '\\') => word.get_or_insert_default().extend(chars.next()),
+            (None | Some('"'), '\\') if chars.peek().is_some_and(|next| is_escaped(*next)) => {
+                word.get_or_insert_default().extend(chars.next());
+            }
             (None, c) if c.is_whitespace() => words.extend(word.take()),
             (_, c) => word.get_or_insert_default().push(c),
         }
@@ -57,4 +60,8 @@ pub fn split_command(text: &str) -> Result<Vec<String>, AgentSpecError> {
         return Err(AgentSpecError("the command is empty".into()));
     }
     Ok(words)
+}
+
+fn is_escaped(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '"' | '\'' | '\\')
 }

@@ -181,6 +181,10 @@ mod tests {
     fn commands_are_split_and_not_expanded() {
         let split = |text| split_command(text).unwrap();
         assert_eq!(split("a 'b c' \"d\\\"e\" f\\ g $HOME"), ["a", "b c", "d\"e", "f g", "$HOME"]);
+        assert_eq!(
+            split(r"C:\Python\python.exe a\\b '\n' \"),
+            [r"C:\Python\python.exe", r"a\b", r"\n", r"\"]
+        );
         assert_eq!(split("a ''"), ["a", ""]);
         assert!(split_command("a 'b").is_err() && split_command("  ").is_err());
     }

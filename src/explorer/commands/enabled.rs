@@ -19,6 +19,10 @@ pub(crate) fn always(_: &Model) -> Enabled {
     Ok(())
 }
 
+pub(crate) fn can_suspend(_: &Model) -> Enabled {
+    if cfg!(windows) { Err("Windows cannot suspend programs") } else { Ok(()) }
+}
+
 fn run_goes_on() -> &'static str {
     static WORDS: LazyLock<String> =
         LazyLock::new(|| format!("a run is in progress; {} ends it", CANCEL_ALL.key()));

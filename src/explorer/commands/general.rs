@@ -3,7 +3,7 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::enabled::{always, has_case, has_no_sets};
+use super::enabled::{always, can_suspend, has_case, has_no_sets};
 use super::{ANY_SCREEN, Command, Context, EVERYWHERE, Group, LIST_OR_CASE};
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::TerminalEffect;
@@ -113,7 +113,7 @@ pub static SUSPEND: Command = Command {
     group: Group::General,
     contexts: ANY_SCREEN,
     default_keys: &["ctrl-z"],
-    enabled: always,
+    enabled: can_suspend,
     run: |_| vec![Effect::Terminal(TerminalEffect::Suspend)],
 };
 

@@ -35,8 +35,7 @@ fn helper() -> Option<Vec<&'static str>> {
         (set("WAYLAND_DISPLAY"), &["wl-copy"]),
         (set("DISPLAY"), &["xclip", "-selection", "clipboard"]),
     ];
-    let path = std::env::var_os("PATH")?;
-    let exists = |name: &str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
+    let exists = |name: &str| which::which_global(name).is_ok();
     candidates.iter().find(|(fits, argv)| *fits && exists(argv[0])).map(|(_, argv)| argv.to_vec())
 }
 
@@ -48,10 +47,18 @@ fn run_helper(argv: &[&str], text: &str) -> io::Result<()> {
         .stderr(Stdio::null())
         .spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(text.as_bytes())?;
+        stdin.write_all(&encoded(text))?;
     }
     let status = child.wait()?;
     if status.success() { Ok(()) } else { Err(io::Error::other(format!("{} failed", argv[0]))) }
+}
+
+/// The text as the helper reads it: `clip.exe` reads UTF-16 with a byte order mark, or the system's own encoding.
+fn encoded(text: &str) -> Vec<u8> {
+    match cfg!(windows) {
+        true => std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect(),
+        false => text.as_bytes().to_vec(),
+    }
 }
 
 fn to_file(text: &str) -> io::Result<PathBuf> {

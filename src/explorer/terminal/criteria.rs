@@ -3,6 +3,7 @@
 
 use crate::config::FILE_NAME;
 use crate::domain::MatchRule;
+use crate::domain::stored_path::path_below;
 use crate::formats::adk::change_criteria;
 use crate::formats::json::TextChange;
 use crate::metrics::WhatIf;
@@ -77,8 +78,7 @@ pub(crate) fn write(
     let words = format!("change the criteria: {}", change.words().join(", "));
     log.make(Some(&workspace.root), &words, &jobs)
         .map_err(|failed| anyhow::anyhow!("not saved: {failed}"))?;
-    let shown = |path: &PathBuf| path.strip_prefix(&workspace.root).unwrap_or(path).display().to_string();
-    let names: Vec<String> = jobs.iter().map(|job| shown(&job.path)).collect();
+    let names: Vec<String> = jobs.iter().map(|job| path_below(&workspace.root, &job.path)).collect();
     Ok(format!("written to {}; the next run uses it", names.join(", ")))
 }
 

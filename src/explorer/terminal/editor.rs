@@ -10,9 +10,12 @@ pub(crate) fn open(path: &Path, line: usize) -> io::Result<()> {
     let named = ["VISUAL", "EDITOR"]
         .iter()
         .find_map(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()));
+    let usual = if cfg!(windows) { "notepad" } else { "vi" };
     let words =
-        split_command(&named.unwrap_or_else(|| "vi".into())).map_err(|error| io::Error::other(error.0))?;
-    let status = Command::new(&words[0]).args(&words[1..]).args(place(&words[0], path, line)).status()?;
+        split_command(&named.unwrap_or_else(|| usual.into())).map_err(|error| io::Error::other(error.0))?;
+    // On Windows `code` is `code.cmd`, which the system does not find by itself.
+    let program = which::which(&words[0]).unwrap_or_else(|_| words[0].clone().into());
+    let status = Command::new(program).args(&words[1..]).args(place(&words[0], path, line)).status()?;
     if status.success() { Ok(()) } else { Err(io::Error::other(format!("{} ended with {status}", words[0]))) }
 }
 

@@ -11,8 +11,10 @@ use crate::explorer::effect::ReadFiles;
 use crate::explorer::effect::ResultEffect;
 use crate::explorer::effect::SetEffect;
 use crate::explorer::message::EditMsg;
+use crate::explorer::message::HistoryMsg;
 use crate::explorer::message::ResultMsg;
 use crate::explorer::message::SetMsg;
+use crate::explorer::terminal::event_loop::NewerRun;
 use crate::explorer::terminal::past::{history, trends};
 use crate::explorer::terminal::paths::{folder_of, with_home};
 use crate::explorer::terminal::run_request::{Allowed, ChosenCase, left_out, prepare};
@@ -281,6 +283,31 @@ impl EffectExecutor {
     fn compare_with_baseline(&self) {
         self.elsewhere(move |context| {
             Some(Msg::Results(ResultMsg::BaselineCompared(runs::compared_with_baseline(context))))
+        });
+    }
+
+    /// Reads the opened run again whenever machines have uploaded results, until the explorer ends.
+    pub(crate) fn renew(&self, mut newer: NewerRun) {
+        /// Time between two reads.
+        const EVERY: Duration = Duration::from_secs(10);
+        let context = TaskContext { workspace: self.workspace.clone(), sets: self.sets.clone() };
+        let back = self.back.clone();
+        std::thread::spawn(move || {
+            let mut is_failing = false;
+            while !back.is_closed() {
+                std::thread::sleep(EVERY);
+                let read =
+                    newer().and_then(|run| run.map(|run| runs::read_folder(&context, &run)).transpose());
+                let was_failing = std::mem::replace(&mut is_failing, read.is_err());
+                let msg = match read {
+                    Ok(Some(past)) => Msg::History(HistoryMsg::Renewed(Box::new(past))),
+                    Err(why) if !was_failing => Msg::Failed(format!("newer results cannot be read: {why}")),
+                    Ok(None) | Err(_) => continue,
+                };
+                if back.blocking_send(Arrival::Msg(msg)).is_err() {
+                    return;
+                }
+            }
         });
     }
 

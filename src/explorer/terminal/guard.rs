@@ -14,6 +14,15 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 /// The terminal that frames are drawn on.
 pub(crate) type Screen = ratatui::Terminal<ratatui::backend::CrosstermBackend<BufWriter<Stdout>>>;
 
+/// Whether the terminal interprets escape sequences. Consoles of Windows are switched to it; those before Windows 10
+/// cannot.
+pub fn has_escape_sequences() -> bool {
+    #[cfg(windows)]
+    return crossterm::ansi_support::supports_ansi();
+    #[cfg(unix)]
+    true
+}
+
 /// Takes the terminal: enables raw mode, the alternate screen, bracketed paste and mouse capture.
 pub(crate) fn take(mouse: bool) -> io::Result<Screen> {
     // After a stop, the shell has reset the terminal's mode, but crossterm still assumes raw mode.
@@ -68,7 +77,7 @@ pub(crate) fn forget_typed() {
     let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 pub(crate) fn forget_typed() {}
 
 /// Restores the terminal when dropped.
@@ -143,7 +152,7 @@ pub(crate) fn listen_to_signals() -> io::Result<SignalNotifications> {
     Ok(LISTENING.get_or_init(|| notifications).clone())
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 pub(crate) fn listen_to_signals() -> io::Result<SignalNotifications> {
     Ok(SignalNotifications::default())
 }
@@ -154,5 +163,5 @@ pub(crate) fn stop_ourselves() {
     let _ = rustix::process::kill_current_process_group(rustix::process::Signal::STOP);
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 pub(crate) fn stop_ourselves() {}

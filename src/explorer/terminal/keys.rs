@@ -166,10 +166,10 @@ impl Reader {
     }
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 struct Reader;
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 impl Reader {
     fn open() -> io::Result<Reader> {
         Ok(Reader)

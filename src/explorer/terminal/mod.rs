@@ -26,4 +26,5 @@ mod task_context;
 mod tools;
 
 pub use editor::edit_text;
-pub use event_loop::{Explorer, Leaving, OpenedRunFile, explore};
+pub use event_loop::{Explorer, Leaving, NewerRun, OpenedRunFile, explore};
+pub use guard::has_escape_sequences;

@@ -3,7 +3,7 @@
 use crate::analysis::compare_runs;
 use crate::explorer::terminal::task_context::TaskContext;
 use crate::explorer::{ComparedPair, ComparedRun, HistoryEffect, HistoryMsg, Msg, Ticket};
-use crate::history::{History, RunHead};
+use crate::history::{History, PastRun, RunHead};
 use crate::runner::{self, compared_with, history_of, label_run, pin_run, unpin_run};
 use crate::store::{RunKey, load_run, read_baseline, remove_run};
 use std::path::Path;
@@ -44,10 +44,15 @@ fn open(context: &TaskContext, head: &RunHead) -> Result<Msg, String> {
 }
 
 fn open_folder(context: &TaskContext, run: &Path, case: Option<String>) -> Result<Msg, String> {
+    let past = Box::new(read_folder(context, run)?);
+    Ok(Msg::History(HistoryMsg::Opened { past, name: None, case }))
+}
+
+/// Reads the run in a folder of the workspace.
+pub(crate) fn read_folder(context: &TaskContext, run: &Path) -> Result<PastRun, String> {
     let history = history_of(&context.workspace);
     let head = history.runs.iter().find(|head| head.path == run);
-    let past = history.past_run(head.ok_or("its plan or journal cannot be read")?)?;
-    Ok(Msg::History(HistoryMsg::Opened { past: Box::new(past), name: None, case }))
+    history.past_run(head.ok_or("its plan or journal cannot be read")?)
 }
 
 fn export(context: &TaskContext, head: &RunHead, to: &Path) -> Result<Msg, String> {

@@ -42,6 +42,16 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     if let Some(opened) = &model.opened_run {
         let name = opened.name.as_deref().unwrap_or(&opened.run.id);
+        if model.is_renewed {
+            let left = match opened.not_run {
+                0 => "all attempts ended".to_string(),
+                1 => "1 attempt left; new results appear here".into(),
+                count => format!("{count} attempts left; new results appear here"),
+            };
+            let words = format!("{}: {left}", model.title);
+            put(buffer, area.x, area.y, area.width, &words, theme.style(Role::Note));
+            return;
+        }
         let not_run = match opened.not_run {
             0 => String::new(),
             1 => "; 1 attempt was not run".into(),

@@ -1,5 +1,6 @@
 //! State of the screen of trends.
 
+use crate::domain::stored_path::path_below;
 use crate::explorer::set_view::SetView;
 use crate::explorer::ticket::Ticket;
 use crate::history::{History, RunHead, RunSource, SetCount, SetResults};
@@ -155,7 +156,7 @@ fn sets_of_run<'a>(
         RunSource::Evaltrail { sets: counted, .. } => {
             let of = |one: &'a SetCount| SetOfRun {
                 at: positions.get(one.path.as_path()).copied().unwrap_or(sets.len()),
-                shown: one.path.strip_prefix(folder).unwrap_or(&one.path).display().to_string(),
+                shown: path_below(folder, &one.path),
                 path: one.path.clone(),
                 results: &one.results,
             };
@@ -168,10 +169,7 @@ fn sets_of_run<'a>(
             };
             let at = sets.iter().position(is_it);
             let path = at.map_or_else(PathBuf::new, |at| sets[at].path.path.clone());
-            let shown = at.map_or_else(
-                || set_id.clone(),
-                |_| path.strip_prefix(folder).unwrap_or(&path).display().to_string(),
-            );
+            let shown = at.map_or_else(|| set_id.clone(), |_| path_below(folder, &path));
             vec![SetOfRun { at: at.unwrap_or(sets.len()), shown, path, results }]
         }
     }

@@ -44,7 +44,12 @@ pub struct OpenedRunFile {
     pub run: PathBuf,
     /// Id of the case to open.
     pub case: Option<String>,
+    /// Reads what machines have uploaded of the run since; `None` if the run does not change.
+    pub newer: Option<NewerRun>,
 }
+
+/// Returns the folder of a newer state of a run, or `None` if nothing is new. The folder is in the same workspace.
+pub type NewerRun = Box<dyn FnMut() -> Result<Option<PathBuf>, String> + Send>;
 
 struct Loop {
     model: Model,

@@ -67,6 +67,10 @@ impl Loop {
         if let Some(file) = explorer.run {
             model.is_run_file = true;
             first = vec![Effect::History(HistoryEffect::OpenFolder(file.run, file.case))];
+            model.is_renewed = file.newer.is_some();
+            if let Some(newer) = file.newer {
+                executor.renew(newer);
+            }
         }
         let (true_colour, no_colour) = colours_of_terminal();
         let chosen = executor.places.as_ref().and_then(|places| apply_user_config(places, &mut model));
