@@ -5,7 +5,7 @@ use super::addresses::{address_in, copy_at, title_of_copy};
 use super::open_pushed::open_pushed;
 use super::output::tell;
 use crate::buckets::BucketAddress;
-use crate::explorer::{Explorer, Leaving, OpenedRunFile, explore, has_escape_sequences};
+use crate::explorer::{Explorer, Leaving, explore, has_escape_sequences};
 use crate::store::has_pushed_runs;
 use crate::workspace::named_path;
 use anyhow::Context;
@@ -83,17 +83,6 @@ pub(super) fn demo(to: Option<PathBuf>, theme: Option<String>) -> anyhow::Result
     if temporary.is_some() {
         tell("the sample workspace was temporary and is deleted; `evaltrail demo --to FOLDER` keeps it");
     }
-    Ok(Exit::Success)
-}
-
-/// Opens a run in a folder that was made for it.
-pub(super) fn open_run(
-    folder: &Path,
-    run: OpenedRunFile,
-    title: String,
-    theme: Option<String>,
-) -> anyhow::Result<Exit> {
-    explore(Explorer { opened: folder.to_path_buf(), title, theme, run: Some(run) })?;
     Ok(Exit::Success)
 }
 

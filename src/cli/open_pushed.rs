@@ -2,11 +2,10 @@
 
 use super::Exit;
 use super::addresses::{copy_runs, copy_runs_quietly};
-use super::explore::open_run;
 use super::output::tell;
 use crate::buckets::BucketAddress;
 use crate::domain::clean_line;
-use crate::explorer::OpenedRunFile;
+use crate::explorer::{Explorer, OpenedRunFile, explore};
 use crate::history::{MergedRun, merge_shards};
 use crate::runner::Stamp;
 use crate::store::{RunKey, remove_run, run_path};
@@ -20,7 +19,8 @@ pub(super) fn open_pushed(address: &BucketAddress, theme: Option<String>) -> any
     let (run, remarks) = pushed.merge(&copy_runs(address)?)?;
     let newer = pushed.is_unfinished().then(|| Box::new(move || pushed.newer()) as _);
     let file = OpenedRunFile { run, case: None, newer };
-    open_run(temporary.path(), file, address.to_string(), theme)?;
+    let opened = temporary.path().to_path_buf();
+    explore(Explorer { opened, title: address.to_string(), theme, run: Some(file) })?;
     remarks.iter().for_each(|remark| tell(&clean_line(remark)));
     Ok(Exit::Success)
 }

@@ -2,11 +2,11 @@
 
 use super::Exit;
 use super::args::{ExportArgs, OpenArgs};
-use super::explore::{no_terminal, open_run};
+use super::explore::no_terminal;
 use super::find_run::find_run;
 use super::output::tell;
 use crate::domain::clean_line;
-use crate::explorer::OpenedRunFile;
+use crate::explorer::{Explorer, OpenedRunFile, explore};
 use crate::runner;
 use crate::store::unpack_run;
 use crate::workspace::Workspace;
@@ -33,5 +33,8 @@ pub(super) fn open(args: OpenArgs) -> anyhow::Result<Exit> {
         return Ok(exit);
     }
     let title = args.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    open_run(folder.path(), OpenedRunFile { run, case: args.case, newer: None }, title, args.theme)
+    let run = OpenedRunFile { run, case: args.case, newer: None };
+    let opened = folder.path().to_path_buf();
+    explore(Explorer { opened, title, theme: args.theme, run: Some(run) })?;
+    Ok(Exit::Success)
 }

@@ -247,12 +247,15 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     (
         "Command::new(",
         &[
-            "process/program.rs",
             "process/keeper.rs",
+            "process/job.rs",
             "explorer/terminal/clipboard.rs",
             "explorer/terminal/editor.rs",
         ],
     ),
+    // On Windows it returns a path that other programs do not understand: `dunce::canonicalize` is used.
+    ("fs::canonicalize(", &[]),
+    (".canonicalize()", &[]),
     // Everything that a subcommand prints is cleaned.
     ("println!(", &[]),
     (
