@@ -153,6 +153,18 @@ impl Bucket {
         Bucket { address: self.named(name), store: self.store.clone() }
     }
 
+    /// Checks whether the store can be reached and has the bucket. Without the permission to list objects this is not
+    /// known, which is no error.
+    pub fn check(&self) -> Result<(), BucketError> {
+        let (store, address) = (self.store.clone(), self.address.clone());
+        wait_for(&self.address, async move {
+            match store.list(Some(&key_of(&address)?)).next().await {
+                Some(Err(Error::PermissionDenied { .. })) | Some(Ok(_)) | None => Ok(()),
+                Some(Err(error)) => Err(told(&address, &error)),
+            }
+        })
+    }
+
     /// All objects below the prefix, sorted by name. Objects whose key is no path are left out.
     pub fn list(&self) -> Result<Vec<StoredObject>, BucketError> {
         let (store, address) = (self.store.clone(), self.address.clone());
@@ -401,7 +413,24 @@ fn told(address: &BucketAddress, error: &Error) -> BucketError {
         Error::Unauthenticated { .. } => {
             BucketError::Other(format!("{named}: the store does not accept the credentials"))
         }
-        error => BucketError::Other(format!("{named}: {}", words(error))),
+        error => BucketError::Other(format!("{named}: {}", shortened(&words(error)))),
+    }
+}
+
+/// The part of an error of `object_store` that says why: the answer of the store without its XML, or the error of the
+/// connection.
+fn shortened(text: &str) -> String {
+    const ANSWER: &str = "Server returned non-2xx status code: ";
+    const CONNECTION: &str = "HTTP error: ";
+    if let Some((_, answer)) = text.split_once(ANSWER) {
+        let status = answer.split_once(": ").map_or(answer, |(status, _)| status);
+        let message = answer.split_once("<Message>").and_then(|(_, rest)| rest.split_once("</Message>"));
+        let message = message.map_or_else(String::new, |(message, _)| format!(": {}", message.trim()));
+        return format!("the store answered {status}{message}");
+    }
+    match text.split_once(CONNECTION) {
+        Some((_, why)) => format!("the store cannot be reached: {why}"),
+        None => text.to_string(),
     }
 }
 

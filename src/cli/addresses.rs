@@ -197,7 +197,7 @@ pub(super) fn can_write_output(path: &Path) -> anyhow::Result<()> {
     }
     match address_in(path)? {
         Some(address) if address.key.is_empty() => bail!("{address}: the name of the object is missing"),
-        Some(address) if address.local_path().is_none() => Ok(Bucket::open(&address).map(drop)?),
+        Some(address) if address.local_path().is_none() => Ok(Bucket::open(&address)?.check()?),
         Some(address) => Ok(store::can_write(&local_output(&address)?)?),
         None => Ok(store::can_write(path)?),
     }

@@ -295,3 +295,21 @@ fn missing_credentials_are_reported_at_once() {
         }
     }
 }
+
+/// A mistyped bucket costs no run.
+#[test]
+fn a_report_to_a_bucket_that_does_not_exist_is_refused_before_the_run() {
+    for kind in ["s3", "az"] {
+        let place = answers(3);
+        let Some(store) = ObjectStore::start(kind) else { return };
+        let report = format!("json={kind}://nobucket/r.json");
+        let mut score = store.evaltrail(place.path());
+        let out =
+            output(score.current_dir(place.path()).args(["score", "answers.jsonl", "--report", &report]));
+        let said = both(&out);
+        assert_eq!(out.status.code(), Some(2), "{said}");
+        assert!(said.contains("nobucket/r.json: the store answered 404 Not Found: "), "{said}");
+        assert!(said.contains("specified") && !said.contains('<'), "{said}");
+        assert!(!place.path().join(".evaltrail").exists(), "nothing was scored: {said}");
+    }
+}
