@@ -37,6 +37,9 @@ pub(super) fn split(plan: RunPlan, shard: Shard, cases: &[CaseToSplit]) -> Split
         }
         by => by,
     };
+    if by == ShardBy::Queue {
+        remarks.extend(shared_sessions(cases));
+    }
     let shards = assign(cases, shard.of, by);
     let bytes: Vec<u8> = shards.iter().flat_map(|shard| shard.to_le_bytes()).collect();
     let split = fingerprint(&[&bytes]);
@@ -50,6 +53,19 @@ pub(super) fn split(plan: RunPlan, shard: Shard, cases: &[CaseToSplit]) -> Split
     part.options.shard = Some(shard);
     share_limits(&mut part, shard.of, &mut remarks);
     SplitPlan { part, whole: comparable(plan), split, remarks }
+}
+
+/// A remark about the cases that name a session that another case names too: a queue does not keep them together.
+fn shared_sessions(cases: &[CaseToSplit]) -> Option<String> {
+    let mut uses: HashMap<&str, usize> = HashMap::new();
+    cases.iter().filter_map(|case| case.session.as_deref()).for_each(|id| *uses.entry(id).or_default() += 1);
+    let sharing: usize = uses.values().filter(|uses| **uses > 1).sum();
+    (sharing > 0).then(|| {
+        format!(
+            "{sharing} cases share a session with another case; from a queue they may run on several machines, \
+             --shard keeps them on one"
+        )
+    })
 }
 
 /// Divides limits that are of the whole run.
@@ -160,6 +176,15 @@ impl Ord for Load {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_queue_says_that_it_does_not_keep_sessions_together() {
+        let cases =
+            [case(0, Some(1), None), case(1, Some(1), None), case(2, Some(2), None), case(3, None, None)];
+        let said = shared_sessions(&cases).unwrap();
+        assert!(said.starts_with("2 cases share a session"), "{said}");
+        assert_eq!(shared_sessions(&cases[1..]), None);
+    }
 
     fn case(name: usize, session: Option<u8>, seconds: Option<f64>) -> CaseToSplit {
         CaseToSplit { name: name.to_string(), session: session.map(|id| id.to_string()), seconds }
