@@ -73,10 +73,15 @@ impl BucketAddress {
         Ok(BucketAddress { scheme, bucket: bucket.to_string(), key: key.to_string() })
     }
 
-    /// The address of a folder of this machine.
-    pub fn of_folder(path: &Path) -> BucketAddress {
-        let key = path.to_string_lossy().replace('\\', "/").trim_matches('/').to_string();
-        BucketAddress { scheme: Scheme::Folder, bucket: String::new(), key }
+    /// The address of a folder of this machine. The error, a message, is that it is a network path of Windows.
+    pub fn of_folder(path: &Path) -> Result<BucketAddress, String> {
+        let text = path.to_string_lossy();
+        let path = if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() };
+        if cfg!(windows) && path.starts_with("//") {
+            return Err(format!("{path}: network paths cannot be used here; give the share a drive letter"));
+        }
+        let key = path.trim_matches('/').to_string();
+        Ok(BucketAddress { scheme: Scheme::Folder, bucket: String::new(), key })
     }
 
     /// The address of an object below this one.

@@ -119,6 +119,9 @@ fn replace_target(
         return Ok(());
     }
     let start = target.find("://").map_or(0, |at| at + 3);
+    // The colon after a drive of Windows, as in `file:///C:/folder`, is not that before the cases.
+    let has_drive = cfg!(windows) && target.get(start + 2..start + 3) == Some(":");
+    let start = if has_drive { start + 3 } else { start };
     let (address, ids) = match target[start..].find(':') {
         Some(at) => target.split_at(start + at),
         None => (target.as_str(), ""),

@@ -18,7 +18,10 @@ pub(super) fn pushed_at(path: &Path) -> anyhow::Result<Option<BucketAddress>> {
     match address_in(path)? {
         Some(address) if is_place(&address)? => Ok(Some(address)),
         Some(_) => Ok(None),
-        None if has_pushed_runs(path) => Ok(Some(BucketAddress::of_folder(&std::path::absolute(path)?))),
+        None if has_pushed_runs(path) => {
+            let address = BucketAddress::of_folder(&std::path::absolute(path)?);
+            address.map(Some).map_err(anyhow::Error::msg)
+        }
         None => Ok(None),
     }
 }

@@ -53,7 +53,7 @@ pub(super) fn open(path: Option<PathBuf>, theme: Option<String>) -> anyhow::Resu
     if has_pushed_runs(&path) {
         let address = match address {
             Some(address) => address,
-            None => BucketAddress::of_folder(&std::path::absolute(&path)?),
+            None => BucketAddress::of_folder(&std::path::absolute(&path)?).map_err(anyhow::Error::msg)?,
         };
         return open_pushed(&address, theme);
     }

@@ -56,13 +56,22 @@ impl Interrupts {
     }
 }
 
-/// Becomes true when the user or the system asks this process to end. On Windows it stays false.
+/// Becomes true when the user or the system asks this process to end.
 pub(super) fn interrupt_flag() -> Arc<AtomicBool> {
     let interrupted = Arc::new(AtomicBool::new(false));
+    // If this fails, nothing but the caller's time limit ends the work.
     #[cfg(unix)]
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // If this fails, nothing but the caller's time limit ends the work.
         let _ = signal_hook::flag::register(signal, interrupted.clone());
+    }
+    #[cfg(windows)]
+    {
+        let flag = interrupted.clone();
+        std::thread::spawn(move || {
+            let Ok(runtime) = tokio::runtime::Builder::new_current_thread().build() else { return };
+            let heard = runtime.block_on(async { Some(Interrupts::listen().ok()?.next().await) });
+            flag.store(heard.is_some(), std::sync::atomic::Ordering::Relaxed);
+        });
     }
     interrupted
 }

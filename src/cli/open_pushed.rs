@@ -5,51 +5,86 @@ use super::addresses::{copy_runs, copy_runs_quietly};
 use super::output::tell;
 use crate::buckets::BucketAddress;
 use crate::domain::clean_line;
-use crate::explorer::{Explorer, OpenedRunFile, explore};
+use crate::explorer::{Explorer, NewerRun, OpenedRunFile, explore};
 use crate::history::{MergedRun, merge_shards};
 use crate::runner::Stamp;
 use crate::store::{RunKey, remove_run, run_path};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Opens the run whose shards are at an address, as far as they are. What is uploaded later appears while it is open.
 pub(super) fn open_pushed(address: &BucketAddress, theme: Option<String>) -> anyhow::Result<Exit> {
     let temporary = tempfile::Builder::new().prefix("evaltrail-run-").tempdir()?;
-    let mut pushed = PushedRun::new(address, temporary.path());
-    let (run, remarks) = pushed.merge(&copy_runs(address)?)?;
-    let newer = pushed.is_unfinished().then(|| Box::new(move || pushed.newer()) as _);
+    // The explorer compares paths with the canonical one.
+    let workspace = dunce::canonicalize(temporary.path())?;
+    let pushed = Arc::new(Mutex::new(PushedRun::new(&workspace)));
+    let run = locked(&pushed).merge(&copy_runs(address)?)?;
+    let newer = locked(&pushed).is_unfinished().then(|| {
+        let (pushed, address) = (pushed.clone(), address.clone());
+        Box::new(move || newer(&pushed, &address).map_err(|error| super::error_chain(&error))) as NewerRun
+    });
     let file = OpenedRunFile { run, case: None, newer };
-    let opened = temporary.path().to_path_buf();
-    explore(Explorer { opened, title: address.to_string(), theme, run: Some(file) })?;
-    remarks.iter().for_each(|remark| tell(&clean_line(remark)));
+    explore(Explorer { opened: workspace, title: address.to_string(), theme, run: Some(file) })?;
+    // Waits for a merge that goes on, whose files would stay.
+    let mut pushed = locked(&pushed);
+    pushed.is_closed = true;
+    pushed.remarks.iter().for_each(|remark| tell(&clean_line(remark)));
+    drop(temporary);
     Ok(Exit::Success)
 }
 
-/// A run at an address, merged again and again.
+/// The run with what was uploaded since it was merged last; `None` if nothing was.
+fn newer(pushed: &Mutex<PushedRun>, address: &BucketAddress) -> anyhow::Result<Option<PathBuf>> {
+    if !locked(pushed).is_unfinished() {
+        return Ok(None);
+    }
+    let copied = copy_runs_quietly(address)?;
+    let mut pushed = locked(pushed);
+    if pushed.is_closed || sizes_below(&copied)? == pushed.merged {
+        return Ok(None);
+    }
+    pushed.merge(&copied).map(Some)
+}
+
+fn locked(pushed: &Mutex<PushedRun>) -> MutexGuard<'_, PushedRun> {
+    pushed.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A run that machines work on, merged again and again.
 struct PushedRun {
-    address: BucketAddress,
     /// The folder in which the merged runs are.
     workspace: PathBuf,
     /// The sizes of the copied files that were merged last, in bytes.
     merged: BTreeMap<PathBuf, u64>,
     /// The attempts that have not ended.
     left: usize,
+    /// What there is to say about the last merge.
+    remarks: Vec<String>,
     /// The merged runs that were not deleted, oldest first.
     runs: Vec<PathBuf>,
+    /// Whether the explorer has ended, and the folder is deleted.
+    is_closed: bool,
 }
 
 impl PushedRun {
-    fn new(address: &BucketAddress, workspace: &Path) -> PushedRun {
-        let workspace = workspace.to_path_buf();
-        PushedRun { address: address.clone(), workspace, merged: BTreeMap::new(), left: 0, runs: Vec::new() }
+    fn new(workspace: &Path) -> PushedRun {
+        PushedRun {
+            workspace: workspace.to_path_buf(),
+            merged: BTreeMap::new(),
+            left: 0,
+            remarks: Vec::new(),
+            runs: Vec::new(),
+            is_closed: false,
+        }
     }
 
     fn is_unfinished(&self) -> bool {
         self.left > 0
     }
 
-    /// Merges the copied runs in a folder. Returns the folder of the merged run, and what there is to say about it.
-    fn merge(&mut self, copied: &Path) -> anyhow::Result<(PathBuf, Vec<String>)> {
+    /// Merges the copied runs in a folder, and returns the folder of the merged run.
+    fn merge(&mut self, copied: &Path) -> anyhow::Result<PathBuf> {
         let sizes = sizes_below(copied)?;
         let place = (self.workspace.as_path(), &*Stamp::now().run_id);
         let folders = [copied.to_path_buf()];
@@ -57,27 +92,14 @@ impl PushedRun {
             merge_shards(&folders, place, &HashSet::new(), RunKey::find())?;
         let run = run_path(&self.workspace, &state.plan.run_id);
         self.left = state.plan.attempts().saturating_sub(state.totals.ended());
-        self.merged = sizes;
+        (self.merged, self.remarks) = (sizes, remarks);
         self.runs.push(run.clone());
-        // The one before may still be read.
+        // The explorer reads records of the one before until it shows this one.
         if self.runs.len() > 2 {
-            // It is temporary, so that it may stay as well.
+            // If this fails, it is deleted at the end.
             let _ = remove_run(&self.runs.remove(0));
         }
-        Ok((run, remarks))
-    }
-
-    /// The run with what was uploaded since it was merged last; `None` if nothing was.
-    fn newer(&mut self) -> Result<Option<PathBuf>, String> {
-        if !self.is_unfinished() {
-            return Ok(None);
-        }
-        let told = |error: anyhow::Error| super::error_chain(&error);
-        let copied = copy_runs_quietly(&self.address).map_err(told)?;
-        if sizes_below(&copied).map_err(|error| error.to_string())? == self.merged {
-            return Ok(None);
-        }
-        self.merge(&copied).map(|(run, _)| Some(run)).map_err(told)
+        Ok(run)
     }
 }
 

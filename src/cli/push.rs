@@ -35,7 +35,7 @@ pub(super) enum ShardClaim {
 pub(super) fn push_address(path: &Path) -> anyhow::Result<BucketAddress> {
     match address_in(path)? {
         Some(address) => Ok(address),
-        None => Ok(BucketAddress::of_folder(&std::path::absolute(path)?)),
+        None => BucketAddress::of_folder(&std::path::absolute(path)?).map_err(anyhow::Error::msg),
     }
 }
 
@@ -52,7 +52,8 @@ fn open_place(
     };
     let address = push_address(to)?;
     let of_sets = address_of_folder(workspace)?;
-    if address == of_sets || of_sets.to_string().starts_with(&format!("{address}/")) {
+    let below = format!("{address}/");
+    if of_sets.is_some_and(|of_sets| address == of_sets || of_sets.to_string().starts_with(&below)) {
         bail!("{flag} {address}: the eval sets are there; use a place of its own for each run");
     }
     if let Some(folder) = address.local_path() {
@@ -70,11 +71,11 @@ fn open_place(
     Ok((address, runs, text))
 }
 
-/// The address of a workspace's folder, or of that of which it is a copy.
-fn address_of_folder(workspace: &Path) -> anyhow::Result<BucketAddress> {
+/// The address of a workspace's folder, or of that of which it is a copy; `None` if it has none.
+fn address_of_folder(workspace: &Path) -> anyhow::Result<Option<BucketAddress>> {
     match title_of_copy(workspace) {
-        Some(address) => BucketAddress::parse(&address).map_err(anyhow::Error::msg),
-        None => Ok(BucketAddress::of_folder(workspace)),
+        Some(address) => BucketAddress::parse(&address).map(Some).map_err(anyhow::Error::msg),
+        None => Ok(BucketAddress::of_folder(workspace).ok()),
     }
 }
 

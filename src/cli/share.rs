@@ -28,13 +28,14 @@ pub(super) fn export(args: ExportArgs) -> anyhow::Result<Exit> {
 pub(super) fn open(args: OpenArgs) -> anyhow::Result<Exit> {
     // Checked first, so that an invalid file is reported without a terminal as well.
     let folder = tempfile::Builder::new().prefix("evaltrail-run-").tempdir()?;
-    let run = unpack_run(&args.file, folder.path()).with_context(|| args.file.display().to_string())?;
+    // The explorer compares paths with the canonical one.
+    let opened = dunce::canonicalize(folder.path())?;
+    let run = unpack_run(&args.file, &opened).with_context(|| args.file.display().to_string())?;
     if let Some(exit) = no_terminal("evaltrail runs in the folder of the run") {
         return Ok(exit);
     }
     let title = args.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let run = OpenedRunFile { run, case: args.case, newer: None };
-    let opened = folder.path().to_path_buf();
     explore(Explorer { opened, title, theme: args.theme, run: Some(run) })?;
     Ok(Exit::Success)
 }

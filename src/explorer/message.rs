@@ -6,6 +6,7 @@ use crate::explorer::commands::key::Key;
 use crate::explorer::commands::{Command, Motion};
 use crate::explorer::effect::CaptureTarget;
 use crate::explorer::effect::{Against, EditorOf};
+use crate::explorer::outcomes::Outcomes;
 use crate::explorer::screens::case::body::{Body, BodyKey};
 use crate::explorer::screens::comparison::state::ComparedPair;
 use crate::explorer::screens::edit::state::Tools;
@@ -146,7 +147,12 @@ pub enum HistoryMsg {
         case: Option<String>,
     },
     /// The opened run was read again, with newer results.
-    Renewed(Box<PastRun>),
+    Renewed {
+        /// The run with its cases.
+        past: Box<PastRun>,
+        /// Its results.
+        outcomes: Box<Outcomes>,
+    },
     /// Two runs were compared.
     Compared(Arc<ComparedPair>),
     /// A run was pinned.

@@ -155,6 +155,8 @@ pub struct OpenedRun {
     pub name: Option<String>,
     /// The number of attempts of its plan that did not end.
     pub not_run: usize,
+    /// The number of its attempts that cannot be shown.
+    pub(super) damaged: usize,
     /// The parts of the model that belong to the workspace.
     pub(super) workspace: WorkspaceParts,
 }

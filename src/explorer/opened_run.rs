@@ -5,7 +5,7 @@
 
 use crate::domain::{CaseNotes, Quarantine};
 use crate::explorer::case_ref::CaseRef;
-use crate::explorer::effect::{Effect, SetEffect};
+use crate::explorer::effect::{Effect, ResultEffect, SetEffect};
 use crate::explorer::global;
 use crate::explorer::message::{EditMsg, HistoryMsg, Msg, ResultMsg, RunMsg, SetMsg};
 use crate::explorer::model::{Model, OpenedRun, Screen, WorkspaceParts};
@@ -14,6 +14,7 @@ use crate::explorer::screens::browse::relist;
 use crate::explorer::screens::browse::state::Browse;
 use crate::explorer::screens::browse::tree::{first_node, nodes_of};
 use crate::explorer::set_view::{SetState, SetView};
+use crate::explorer::what_if;
 use crate::formats::Notes;
 use crate::history::PastRun;
 use crate::workspace::SetPath;
@@ -59,20 +60,16 @@ pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Ve
         overlay,
     };
     workspace.exchange(model);
-    model.opened_run = Some(Box::new(OpenedRun { run: past.run, name, not_run, workspace }));
+    model.opened_run = Some(Box::new(OpenedRun { run: past.run, name, not_run, damaged, workspace }));
     relist(model);
     if damaged > 0 {
-        let words = match damaged {
-            1 => "1 attempt of this run is damaged or too large, and not shown".to_string(),
-            count => format!("{count} attempts of this run are damaged or too large, and not shown"),
-        };
-        global::notify(model, words, true);
+        tell_damaged(model, damaged);
     }
     effects
 }
 
 /// The results of a run.
-fn outcomes_of(past: &PastRun) -> Outcomes {
+pub(crate) fn outcomes_of(past: &PastRun) -> Outcomes {
     let mut outcomes = Outcomes::default();
     for (set, of_run) in past.sets.iter().enumerate() {
         for (index, attempts) in of_run.attempts.iter().enumerate() {
@@ -83,41 +80,86 @@ fn outcomes_of(past: &PastRun) -> Outcomes {
     outcomes
 }
 
-/// Replaces the results of the open run by newer ones of the same cases, which machines have uploaded since. The screen
-/// stays where it is. While criteria are tried, the newer results are shown when the trial ends.
-pub(crate) fn renew(model: &mut Model, past: PastRun) -> Vec<Effect> {
-    let has_same_cases = past.sets.len() == model.sets.len()
-        && past
-            .sets
-            .iter()
-            .zip(&model.sets)
-            .all(|(of_run, view)| view.read.as_ref().is_some_and(|file| file.len() == of_run.file.len()));
-    if model.opened_run.is_none() || !has_same_cases {
+/// Replaces the results of the open run by newer ones, which machines have uploaded since. `outcomes` are those of `past`.
+/// The screen stays where it is, unless it is another run.
+pub(crate) fn renew(model: &mut Model, past: PastRun, outcomes: Outcomes) -> Vec<Effect> {
+    if model.opened_run.is_none() || !has_same_cases(model, &past) {
         close(model);
         return open(model, past, None);
     }
-    let outcomes = outcomes_of(&past);
-    match &mut model.trial {
-        Some(trial) => trial.before = Arc::new(outcomes),
-        None => model.outcomes = outcomes,
-    }
+    let shown_attempt = number_of_shown_attempt(model);
+    let mut effects = replace_outcomes(model, outcomes);
     let digest = past.run.id.clone();
-    if let Some(opened) = &mut model.opened_run {
+    let damaged = past.damaged;
+    let damaged_before = model.opened_run.as_mut().map_or(0, |opened| {
         (opened.run, opened.not_run) = (past.run, past.not_run);
-    }
-    if let Some(case) = model.shown_case_mut() {
-        case.key = None;
+        std::mem::replace(&mut opened.damaged, damaged)
+    });
+    if damaged > damaged_before {
+        tell_damaged(model, damaged);
     }
     // The text of a case is in the record of its attempt.
-    let mut effects = Vec::new();
     for (set, of_run) in past.sets.into_iter().enumerate() {
         let (digest, file) = (digest.clone(), of_run.file);
         model.sets[set].state = SetState::Ready(file.clone(), digest.clone());
         model.sets[set].read = Some(file.clone());
         effects.push(Effect::Sets(SetEffect::Summarise { set, digest, file }));
     }
+    show_attempt(model, shown_attempt);
     relist(model);
     effects
+}
+
+/// Whether a run has the cases of the open one, at the same positions.
+fn has_same_cases(model: &Model, past: &PastRun) -> bool {
+    past.sets.len() == model.sets.len()
+        && past.sets.iter().zip(&model.sets).all(|(of_run, view)| {
+            let read = view.read.as_ref().filter(|_| view.path.path == of_run.path);
+            read.is_some_and(|file| file.eval_ids().eq(of_run.file.eval_ids()))
+        })
+}
+
+/// Shows other outcomes of the same cases. While criteria are tried, these are tried on them.
+fn replace_outcomes(model: &mut Model, mut outcomes: Outcomes) -> Vec<Effect> {
+    let before = match &mut model.trial {
+        Some(trial) => {
+            outcomes.keep_revisions(&trial.before);
+            std::mem::replace(&mut trial.before, Arc::new(outcomes))
+        }
+        None => {
+            outcomes.keep_revisions(&model.outcomes);
+            Arc::new(std::mem::replace(&mut model.outcomes, outcomes))
+        }
+    };
+    let mut effects = what_if::rescore(model);
+    effects.push(Effect::Results(ResultEffect::Forget(before)));
+    effects
+}
+
+/// The number of the attempt whose comparison is visible.
+fn number_of_shown_attempt(model: &Model) -> Option<u32> {
+    let case = model.shown_case()?;
+    Some(model.outcomes.get(case.at)?.attempts.get(case.attempt)?.key.attempt)
+}
+
+/// Shows the attempt with this number: others may have been added before it.
+fn show_attempt(model: &mut Model, number: Option<u32>) {
+    let position = model.shown_case().and_then(|case| {
+        let attempts = &model.outcomes.get(case.at)?.attempts;
+        attempts.iter().position(|attempt| Some(attempt.key.attempt) == number)
+    });
+    if let Some(case) = model.shown_case_mut() {
+        case.attempt = position.unwrap_or(0);
+        case.key = None;
+    }
+}
+
+fn tell_damaged(model: &mut Model, damaged: usize) {
+    let words = match damaged {
+        1 => "1 attempt of this run is damaged or too large, and not shown".to_string(),
+        count => format!("{count} attempts of this run are damaged or too large, and not shown"),
+    };
+    global::notify(model, words, true);
 }
 
 /// Notes with the quarantines that held when the run was planned, by case id.
@@ -165,7 +207,7 @@ pub(crate) fn is_about_workspace(model: &Model, msg: &Msg) -> bool {
         Msg::Sets(SetMsg::Summarised { digest, .. }) => *digest != opened.run.id,
         Msg::Sets(_) | Msg::Run(_) | Msg::Edits(_) | Msg::Chat(..) => true,
         Msg::History(msg) => {
-            !matches!(msg, HistoryMsg::Opened { .. } | HistoryMsg::Renewed(_) | HistoryMsg::Compared(_))
+            !matches!(msg, HistoryMsg::Opened { .. } | HistoryMsg::Renewed { .. } | HistoryMsg::Compared(_))
         }
         Msg::Results(
             ResultMsg::History { .. } | ResultMsg::CriteriaWritten(_) | ResultMsg::CriteriaPlanned(..),
@@ -184,4 +226,95 @@ pub(crate) fn asks_about_workspace(msg: &Msg) -> bool {
         msg,
         Msg::Run(RunMsg::AskTrust(..)) | Msg::Edits(EditMsg::Failed(_) | EditMsg::Conversations { .. })
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Attempt, AttemptKey, EndedAttempt, RunBy, RunRef, Status};
+    use crate::explorer::{Msg, update};
+    use crate::formats::{RecordedCase, SetFile};
+    use crate::history::PastSet;
+
+    /// A run of cases, each with the numbers and statuses of its attempts.
+    fn run(id: &str, cases: &[(&str, &[(u32, Status)])]) -> PastRun {
+        let attempts: Vec<Vec<Arc<EndedAttempt>>> = cases
+            .iter()
+            .enumerate()
+            .map(|(case, (eval_id, attempts))| {
+                let attempt = |(number, status): &(u32, Status)| {
+                    let attempt = Attempt {
+                        status: *status,
+                        adk_status: *status,
+                        ..Attempt::blank(AttemptKey { case, attempt: *number }, eval_id)
+                    };
+                    Arc::new(EndedAttempt::unrecorded(attempt))
+                };
+                attempts.iter().map(attempt).collect()
+            })
+            .collect();
+        let recorded = cases.iter().zip(&attempts).map(|((id, _), attempts)| RecordedCase {
+            eval_id: id.to_string(),
+            attempt: attempts.first().cloned(),
+        });
+        let set = PastSet {
+            path: "/w/s.evalset.json".into(),
+            agent: "a".into(),
+            file: Arc::new(SetFile::of_recorded(recorded.collect(), "s")),
+            attempts,
+            quarantines: vec![],
+        };
+        let run = RunRef { id: id.into(), started: "2026-01-01T00:00:00Z".into(), by: RunBy::Evaltrail };
+        PastRun { run: Arc::new(run), sets: vec![set], not_run: 0, damaged: 0 }
+    }
+
+    fn opened(past: PastRun) -> Model {
+        let mut model = Model::new("t".into(), vec![], (120, 40));
+        (model.is_run_file, model.is_renewed) = (true, true);
+        open(&mut model, past, None);
+        model
+    }
+
+    fn renewed(model: &mut Model, past: PastRun) {
+        let outcomes = Box::new(outcomes_of(&past));
+        update(model, Msg::History(HistoryMsg::Renewed { past: Box::new(past), outcomes }));
+    }
+
+    const PASSED: (u32, Status) = (1, Status::Passed);
+    const FAILED: (u32, Status) = (1, Status::Failed);
+
+    #[test]
+    fn newer_results_leave_the_cursor_and_the_attempt_where_they_are() {
+        let mut model = opened(run("r1", &[("a", &[]), ("b", &[(2, Status::Failed)]), ("c", &[])]));
+        model.browse.cursor = 1;
+        let at = CaseRef { set: 0, index: 1 };
+        crate::explorer::screens::case::open(&mut model, at, crate::explorer::CaseOrigin::List);
+        renewed(
+            &mut model,
+            run("r2", &[("a", &[PASSED]), ("b", &[PASSED, (2, Status::Failed)]), ("c", &[])]),
+        );
+        let Screen::Case(case) = &model.screen else { panic!("the case was closed") };
+        assert_eq!((case.at, case.attempt), (at, 1), "attempt 2 is the second one now");
+        assert_eq!((model.browse.cursor, model.outcomes.totals(0).passed), (1, 1));
+        assert_eq!(model.opened_run.as_ref().unwrap().run.id, "r2");
+    }
+
+    #[test]
+    fn results_that_did_not_change_keep_their_revision() {
+        let mut model = opened(run("r1", &[("a", &[]), ("b", &[FAILED]), ("c", &[PASSED])]));
+        let shown = |model: &Model, index| model.outcomes.get(CaseRef { set: 0, index }).unwrap().shown;
+        let before = (shown(&model, 1), shown(&model, 2));
+        renewed(&mut model, run("r2", &[("a", &[PASSED]), ("b", &[FAILED]), ("c", &[FAILED])]));
+        assert_eq!(shown(&model, 1), before.0);
+        assert!(shown(&model, 2) != before.1 && shown(&model, 2) != shown(&model, 1));
+    }
+
+    #[test]
+    fn another_run_is_opened_from_its_beginning() {
+        let mut model = opened(run("r1", &[("a", &[]), ("b", &[FAILED])]));
+        model.browse.cursor = 1;
+        renewed(&mut model, run("r2", &[("a", &[PASSED]), ("x", &[FAILED])]));
+        assert_eq!(model.eval_id(model.browse.visible[1]), "x");
+        assert_eq!((model.browse.cursor, model.outcomes.totals(0).failed), (0, 1));
+    }
 }

@@ -104,6 +104,14 @@ impl CaseOutcome {
     }
 }
 
+/// Whether two outcomes are of the same attempts, although they were read at different times.
+fn has_same_attempts(a: &CaseOutcome, b: &CaseOutcome) -> bool {
+    let is_same = |(a, b): (&Arc<EndedAttempt>, &Arc<EndedAttempt>)| {
+        (a.key.attempt, a.status, a.latency_s.to_bits()) == (b.key.attempt, b.status, b.latency_s.to_bits())
+    };
+    a.attempts.len() == b.attempts.len() && a.attempts.iter().zip(&b.attempts).all(is_same)
+}
+
 impl Outcomes {
     /// Adds an attempt. The first attempt of another run replaces the outcome. An attempt that is already present is
     /// ignored.
@@ -153,6 +161,21 @@ impl Outcomes {
         outcome.revision = self.version;
         outcome.shown = self.version;
         count(&mut self.totals, &mut self.flaky, case.set, outcome);
+    }
+
+    /// Keeps the revisions of the cases whose attempts are those of older outcomes; the others get revisions that those do
+    /// not have.
+    pub fn keep_revisions(&mut self, older: &Outcomes) {
+        for (case, outcome) in &mut self.cases {
+            match older.cases.get(case).filter(|known| has_same_attempts(known, outcome)) {
+                Some(known) => (outcome.revision, outcome.shown) = (known.revision, known.shown),
+                None => {
+                    outcome.revision += older.version;
+                    outcome.shown += older.version;
+                }
+            }
+        }
+        self.version += older.version;
     }
 
     /// Removes the outcomes of a run. Returns whether there were any.

@@ -152,7 +152,7 @@ fn past_runs(model: &mut Model, msg: HistoryMsg) -> Vec<Effect> {
             }
             effects
         }
-        HistoryMsg::Renewed(past) => opened_run::renew(model, *past),
+        HistoryMsg::Renewed { past, outcomes } => opened_run::renew(model, *past, *outcomes),
         HistoryMsg::Compared(pair) => comparison::compared(model, pair),
         HistoryMsg::Pinned { words, ticket, history } => {
             runs::listed(model, ticket, history);

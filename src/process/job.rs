@@ -9,6 +9,9 @@ use std::path::Path;
 use tokio::process::{Child, Command};
 use win32job::{ExtendedLimitInfo, Job};
 
+/// `CREATE_NEW_PROCESS_GROUP`: Ctrl-C ends evaltrail, which ends the program when its attempts are finished.
+const NEW_PROCESS_GROUP: u32 = 0x200;
+
 /// The command that starts a program. The name is searched for as a shell would: `npx` is `npx.cmd`.
 pub(super) fn command(argv: &[String], cwd: &Path) -> io::Result<Command> {
     let (program, arguments) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
@@ -18,25 +21,34 @@ pub(super) fn command(argv: &[String], cwd: &Path) -> io::Result<Command> {
         // The system's error names the program.
         Err(_) => Command::new(program),
     };
-    command.args(arguments);
+    command.args(arguments).creation_flags(NEW_PROCESS_GROUP);
     Ok(command)
 }
 
 /// The processes of a program. They are terminated when this is dropped.
 #[derive(Debug)]
 pub(super) struct Descendants {
-    _job: Job,
+    _job: Option<Job>,
 }
 
 impl Descendants {
-    pub(super) fn of(child: &Child) -> io::Result<Descendants> {
+    /// Adds a started program to a new job. If that fails, the program is terminated.
+    pub(super) fn of(child: &mut Child) -> io::Result<Descendants> {
         let mut limits = ExtendedLimitInfo::new();
         limits.limit_kill_on_job_close();
-        let job = Job::create_with_limit_info(&limits).map_err(io::Error::other)?;
-        if let Some(handle) = child.raw_handle() {
-            job.assign_process(handle as isize).map_err(io::Error::other)?;
+        let added = Job::create_with_limit_info(&limits).and_then(|job| {
+            child.raw_handle().map_or(Ok(()), |handle| job.assign_process(handle as isize))?;
+            Ok(job)
+        });
+        match added {
+            Ok(job) => Ok(Descendants { _job: Some(job) }),
+            // A program that has ended already cannot be added.
+            Err(_) if child.try_wait()?.is_some() => Ok(Descendants { _job: None }),
+            Err(error) => {
+                child.start_kill()?;
+                Err(io::Error::other(error))
+            }
         }
-        Ok(Descendants { _job: job })
     }
 
     /// Does nothing: dropping the job terminates the processes.

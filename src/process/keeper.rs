@@ -54,7 +54,7 @@ pub(super) struct Descendants {
 }
 
 impl Descendants {
-    pub(super) fn of(_: &Child) -> io::Result<Descendants> {
+    pub(super) fn of(_: &mut Child) -> io::Result<Descendants> {
         Ok(Descendants { is_kept: binary().is_some() })
     }
 

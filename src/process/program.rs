@@ -85,8 +85,8 @@ impl Program {
         command.env_clear().envs(variables).current_dir(&spec.cwd);
         command.envs(spec.variables.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = command.spawn()?;
-        Ok(Program { descendants: Descendants::of(&child)?, child })
+        let mut child = command.spawn()?;
+        Ok(Program { descendants: Descendants::of(&mut child)?, child })
     }
 }
 

@@ -281,7 +281,7 @@ mod tests {
 
     fn runs() -> (tempfile::TempDir, Bucket) {
         let folder = tempfile::tempdir().unwrap();
-        let bucket = Bucket::open(&BucketAddress::of_folder(folder.path())).unwrap();
+        let bucket = Bucket::open(&BucketAddress::of_folder(folder.path()).unwrap()).unwrap();
         (folder, bucket)
     }
 

@@ -142,7 +142,7 @@ impl RunFolder {
         let journal_path = path.join(JOURNAL);
         let lock = folder.append(LOCK).map_err(at(path))?;
         let taken = |_| io::Error::new(io::ErrorKind::WouldBlock, "another evaltrail is writing this run");
-        lock.try_lock().map_err(taken).map_err(at(&journal_path))?;
+        lock.try_lock().map_err(taken).map_err(at(path))?;
         let journal = folder.append(JOURNAL).map_err(at(&journal_path))?;
         let run = load_run_with(path, key.as_ref(), InMemory::Whole)?;
         folder.cut(JOURNAL, run.journal_length).map_err(at(&journal_path))?;
@@ -546,6 +546,8 @@ pub fn remove_run(path: &Path) -> Result<bool, JournalError> {
     if lock.as_ref().is_ok_and(|lock| lock.try_lock().is_err()) {
         return Ok(false);
     }
+    // Some file systems do not delete a folder with a file that is open.
+    drop(lock);
     fs::remove_dir_all(path).map_err(at(path))?;
     Ok(true)
 }

@@ -265,7 +265,7 @@ mod tests {
 
     fn place() -> (tempfile::TempDir, Bucket) {
         let folder = tempfile::tempdir().unwrap();
-        let bucket = Bucket::open(&BucketAddress::of_folder(folder.path())).unwrap();
+        let bucket = Bucket::open(&BucketAddress::of_folder(folder.path()).unwrap()).unwrap();
         (folder, bucket)
     }
 

@@ -269,7 +269,11 @@ fn open_locked(target: &Path) -> Result<File, SaveError> {
             Err(TryLockError::Error(_)) => return Ok(file),
             Ok(()) => {}
             Err(TryLockError::WouldBlock) if Instant::now() > deadline => return Err(SaveError::Locked),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(2)),
+            Err(TryLockError::WouldBlock) => {
+                // Windows does not replace a file that is open.
+                drop(file);
+                std::thread::sleep(Duration::from_millis(2));
+            }
         }
     }
 }
@@ -306,20 +310,36 @@ fn swap_in(temporary: tempfile::TempPath, locked: File, target: &Path, read: &[u
         Err(_) if !target.exists() => Err(SaveError::Gone),
         // Windows and some file systems cannot exchange names.
         Err(_) => {
-            drop(locked);
+            // Windows neither reads a file that another handle has locked nor replaces it.
+            if cfg!(windows) {
+                drop(locked);
+            }
             replace_compared(temporary, target, read)
         }
     }
 }
 
-/// Compares the file once more, and replaces it. What another program writes between the two is lost. The file must not
-/// be open or locked by this process: Windows would not replace it.
+/// Compares the file once more, and replaces it. What another program writes between the two is lost.
 fn replace_compared(temporary: tempfile::TempPath, target: &Path, read: &[u8]) -> Result<(), SaveError> {
+    /// How long to wait for programs that have the file open, for example to search it for viruses.
+    const OPEN_FOR: Duration = Duration::from_secs(1);
     let theirs = fs::read(target).map_err(gone_or_io)?;
     if theirs != read {
         return Err(SaveError::Changed { theirs });
     }
-    temporary.persist(target).map_err(|error| SaveError::Io(error.error))
+    let began = Instant::now();
+    loop {
+        match fs::rename(&temporary, target) {
+            Ok(()) => return Ok(()),
+            Err(error) if cfg!(windows) && error.kind() == io::ErrorKind::PermissionDenied => {
+                if began.elapsed() > OPEN_FOR {
+                    return Err(SaveError::Io(error));
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Err(error) => return Err(SaveError::Io(error)),
+        }
+    }
 }
 
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]

@@ -202,7 +202,7 @@ pub fn find_adk(agents_dir: &Path, root: &Path) -> Option<PathBuf> {
 pub fn find_python(root: &Path) -> PathBuf {
     let program = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
     let found = environments(root.ancestors()).map(|venv| venv.join(program));
-    // On Windows `python3` may be a link to the store.
+    // Installations of Python for Windows have no `python3`.
     let names = if cfg!(windows) { ["python", "py"] } else { ["python3", "python"] };
     let mut found = found.chain(names.into_iter().flat_map(on_path));
     found.find(|file| file.is_file()).unwrap_or_else(|| PathBuf::from(names[0]))

@@ -94,7 +94,7 @@ fn a_shard_of_a_machine_that_is_gone_is_continued_by_another_one() {
     assert_eq!(last.status.code(), Some(0), "as the run ended: {}", both(&last));
 }
 
-/// The explorer shows what machines upload while it is open, and stays where it is.
+/// The explorer shows what machines upload while it is open.
 #[test]
 fn a_run_that_goes_on_is_renewed_in_the_explorer() {
     let place = slow_place();

@@ -31,7 +31,7 @@ pub(super) fn parse(command: &str, base: &Path) -> Result<AgentSpec, AgentSpecEr
 }
 
 /// Splits a command into program and arguments. Quotes group words, and a backslash escapes a quote, a space or another
-/// backslash; before any other character it stands for itself, as in paths on Windows. Nothing is expanded, since no
+/// backslash; on Windows only a quote. Before any other character it stands for itself. Nothing is expanded, since no
 /// shell is involved.
 pub fn split_command(text: &str) -> Result<Vec<String>, AgentSpecError> {
     let mut words = Vec::new();
@@ -63,5 +63,7 @@ pub fn split_command(text: &str) -> Result<Vec<String>, AgentSpecError> {
 }
 
 fn is_escaped(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '"' | '\'' | '\\')
+    let is_quote = matches!(c, '"' | '\'');
+    // Paths on Windows have backslashes before anything.
+    is_quote || (cfg!(not(windows)) && (c.is_whitespace() || c == '\\'))
 }

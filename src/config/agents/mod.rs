@@ -180,11 +180,12 @@ mod tests {
     #[test]
     fn commands_are_split_and_not_expanded() {
         let split = |text| split_command(text).unwrap();
-        assert_eq!(split("a 'b c' \"d\\\"e\" f\\ g $HOME"), ["a", "b c", "d\"e", "f g", "$HOME"]);
-        assert_eq!(
-            split(r"C:\Python\python.exe a\\b '\n' \"),
-            [r"C:\Python\python.exe", r"a\b", r"\n", r"\"]
-        );
+        assert_eq!(split("a 'b c' \"d\\\"e\" $HOME"), ["a", "b c", "d\"e", "$HOME"]);
+        assert_eq!(split(r"C:\Python\python.exe '\n' \"), [r"C:\Python\python.exe", r"\n", r"\"]);
+        #[cfg(not(windows))]
+        assert_eq!(split(r"f\ g a\\b"), ["f g", r"a\b"]);
+        #[cfg(windows)]
+        assert_eq!(split(r"\\srv\agent.exe C:\data\ x"), [r"\\srv\agent.exe", r"C:\data\", "x"]);
         assert_eq!(split("a ''"), ["a", ""]);
         assert!(split_command("a 'b").is_err() && split_command("  ").is_err());
     }

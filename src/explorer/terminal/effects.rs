@@ -11,7 +11,6 @@ use crate::explorer::effect::ReadFiles;
 use crate::explorer::effect::ResultEffect;
 use crate::explorer::effect::SetEffect;
 use crate::explorer::message::EditMsg;
-use crate::explorer::message::HistoryMsg;
 use crate::explorer::message::ResultMsg;
 use crate::explorer::message::SetMsg;
 use crate::explorer::terminal::event_loop::NewerRun;
@@ -37,7 +36,7 @@ use crate::workspace::{
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::mpsc::Sender;
 use tokio_util::sync::CancellationToken;
 
@@ -288,19 +287,28 @@ impl EffectExecutor {
 
     /// Reads the opened run again whenever machines have uploaded results, until the explorer ends.
     pub(crate) fn renew(&self, mut newer: NewerRun) {
-        /// Time between two reads.
+        /// The shortest time between two reads.
         const EVERY: Duration = Duration::from_secs(10);
+        /// The longest part of the time that is spent on reading.
+        const PART: u32 = 10;
         let context = TaskContext { workspace: self.workspace.clone(), sets: self.sets.clone() };
         let back = self.back.clone();
         std::thread::spawn(move || {
-            let mut is_failing = false;
-            while !back.is_closed() {
-                std::thread::sleep(EVERY);
-                let read =
-                    newer().and_then(|run| run.map(|run| runs::read_folder(&context, &run)).transpose());
+            let (mut unread, mut is_failing, mut pause) = (None, false, EVERY);
+            loop {
+                std::thread::sleep(pause);
+                let began = Instant::now();
+                let read = newer().and_then(|run| {
+                    unread = run.or(unread.take());
+                    unread.as_ref().map(|run| runs::renewed(&context, run)).transpose()
+                });
+                pause = EVERY.max(began.elapsed() * PART);
                 let was_failing = std::mem::replace(&mut is_failing, read.is_err());
                 let msg = match read {
-                    Ok(Some(past)) => Msg::History(HistoryMsg::Renewed(Box::new(past))),
+                    Ok(Some(msg)) => {
+                        unread = None;
+                        msg
+                    }
                     Err(why) if !was_failing => Msg::Failed(format!("newer results cannot be read: {why}")),
                     Ok(None) | Err(_) => continue,
                 };

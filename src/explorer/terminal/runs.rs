@@ -1,6 +1,7 @@
 //! Past runs for the explorer: reads, compares, labels and removes them.
 
 use crate::analysis::compare_runs;
+use crate::explorer::opened_run::outcomes_of;
 use crate::explorer::terminal::task_context::TaskContext;
 use crate::explorer::{ComparedPair, ComparedRun, HistoryEffect, HistoryMsg, Msg, Ticket};
 use crate::history::{History, PastRun, RunHead};
@@ -48,8 +49,15 @@ fn open_folder(context: &TaskContext, run: &Path, case: Option<String>) -> Resul
     Ok(Msg::History(HistoryMsg::Opened { past, name: None, case }))
 }
 
+/// Reads the newer state of the open run, which is in a folder of the workspace.
+pub(crate) fn renewed(context: &TaskContext, run: &Path) -> Result<Msg, String> {
+    let past = Box::new(read_folder(context, run)?);
+    let outcomes = Box::new(outcomes_of(&past));
+    Ok(Msg::History(HistoryMsg::Renewed { past, outcomes }))
+}
+
 /// Reads the run in a folder of the workspace.
-pub(crate) fn read_folder(context: &TaskContext, run: &Path) -> Result<PastRun, String> {
+fn read_folder(context: &TaskContext, run: &Path) -> Result<PastRun, String> {
     let history = history_of(&context.workspace);
     let head = history.runs.iter().find(|head| head.path == run);
     history.past_run(head.ok_or("its plan or journal cannot be read")?)

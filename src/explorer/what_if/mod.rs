@@ -3,7 +3,7 @@
 mod update;
 
 pub(crate) use update::{
-    apply_suggestion, ask_to_write, change, drop_trial, follow, next_match_type, next_metric,
+    apply_suggestion, ask_to_write, change, drop_trial, follow, next_match_type, next_metric, rescore,
     rescored_elsewhere, threshold, toggle_ignore, written,
 };
 

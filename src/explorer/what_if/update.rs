@@ -37,7 +37,7 @@ pub(crate) fn change(model: &mut Model, edit: impl FnOnce(&mut WhatIf)) -> Vec<E
 }
 
 /// Rescores the outcomes: immediately if there are few, otherwise in the background.
-fn rescore(model: &mut Model) -> Vec<Effect> {
+pub(crate) fn rescore(model: &mut Model) -> Vec<Effect> {
     let ticket = model.ticket();
     let Some(trial) = &mut model.trial else { return Vec::new() };
     let (change, before) = (trial.change.clone(), trial.before.clone());
