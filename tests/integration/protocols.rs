@@ -266,7 +266,10 @@ fn a_redirect_gets_no_key_and_no_message() {
     let port = elsewhere.port;
     let redirect = move |_: &Kind, stream: &mut TcpStream| {
         let target = format!("http://127.0.0.1:{port}/?token=secret");
-        write!(stream, "HTTP/1.1 307 Temporary Redirect\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n")
+        write!(
+            stream,
+            "HTTP/1.1 307 Temporary Redirect\r\nLocation: {target}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        )
     };
     for (kind, error) in errors(redirect) {
         assert!(error.contains("redirects to") && !error.contains("secret"), "{kind}: {error}");
