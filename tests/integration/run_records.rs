@@ -128,7 +128,7 @@ fn a_run_that_another_evaltrail_writes_is_left_to_it() {
     let journal = desk.runs()[0].join("journal.jsonl");
     let first = fs::read_to_string(&journal).unwrap().split_inclusive('\n').next().unwrap().to_string();
     fs::write(&journal, first).unwrap();
-    let held = fs::File::open(&journal).unwrap();
+    let held = fs::File::options().append(true).open(journal.with_file_name("lock")).unwrap();
     held.lock().unwrap();
     let out = desk.run(&["--resume", "."]);
     assert_eq!(out.status.code(), Some(2), "{}", both(&out));
