@@ -64,9 +64,14 @@ impl KindTable {
     fn read(mut table: toml::Table) -> Result<KindTable, String> {
         let kind = match table.remove("kind") {
             Some(toml::Value::String(kind)) => kind,
-            _ => return Err(format!("kind is missing: write one of {}", kinds())),
+            _ => {
+                // `command = "…"` alone may be meant.
+                let meant = table.keys().find(|key| kinds().split(", ").any(|kind| kind == *key));
+                let kind = meant.map_or("adk", String::as_str);
+                return Err(format!("kind is missing: add kind = {kind:?}; the kinds are {}", kinds()));
+            }
         };
-        let wrong = |error: toml::de::Error| error.message().to_string();
+        let wrong = |error: toml::de::Error| with_key(&error);
         Ok(match kind.as_str() {
             "adk" => KindTable::Adk(table.try_into().map_err(wrong)?),
             "command" => KindTable::Command(table.try_into().map_err(wrong)?),
@@ -78,6 +83,12 @@ impl KindTable {
             _ => return Err(format!("{kind:?} is not a kind of agent; the kinds are {}", kinds())),
         })
     }
+}
+
+/// The message of an error in a table, with the key that it is about.
+fn with_key(error: &toml::de::Error) -> String {
+    // The second line names the key.
+    error.to_string().trim().replace('\n', " ")
 }
 
 fn kinds() -> String {

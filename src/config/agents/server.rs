@@ -153,7 +153,7 @@ fn in_folder(mut protocol: Protocol, folder: &Path) -> Protocol {
 }
 
 fn message(error: toml::de::Error) -> String {
-    error.message().to_string()
+    super::with_key(&error)
 }
 
 fn checked(url: &str) -> Result<String, String> {

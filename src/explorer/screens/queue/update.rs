@@ -1,5 +1,6 @@
 //! Opening the queue, and moving in it.
 
+use crate::domain::Status;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::TRIAGE;
 use crate::explorer::commands::enabled::Enabled;
@@ -19,7 +20,21 @@ pub(crate) fn can_open(model: &Model) -> Enabled {
     let any = listed.into_iter().any(|case| {
         model.is_undecided(*case) || model.decision(*case).is_some_and(|decision| !decision.is_applied)
     });
-    any.then_some(()).ok_or("no listed case failed without a decision")
+    any.then_some(()).ok_or_else(|| why_empty(model))
+}
+
+/// Why the queue would be empty.
+fn why_empty(model: &Model) -> &'static str {
+    let failed_elsewhere = |case: &CaseRef| {
+        let outcome = model.outcomes.get(*case);
+        outcome.is_some_and(|outcome| outcome.is_foreign() && outcome.worst != Status::Passed)
+    };
+    match model.browse.visible.iter().any(failed_elsewhere) {
+        true => {
+            "the failures are of a foreign run (not recorded by you), which decides nothing: run the cases first"
+        }
+        false => "no listed case failed without a decision",
+    }
 }
 
 /// Opens the queue of the listed failures that are not decided, and of those whose decisions are not carried out.
@@ -37,7 +52,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         .filter(|group| !group.cases.is_empty())
         .collect();
     let Some(first) = groups.first().and_then(|group| group.cases.first()).copied() else {
-        return global::notify(model, "no listed case failed without a decision".into(), false);
+        return global::notify(model, why_empty(model).into(), false);
     };
     // Decisions of a triage that was left can still be taken back.
     let before = model.queue.take().unwrap_or_default();
