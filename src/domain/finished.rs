@@ -1,6 +1,8 @@
 //! The attempts of a run that ended, in little memory. A run may have millions, and the summary of one takes about
 //! 700 bytes. Most of it is equal for all: compressed in blocks, it takes about 50.
 
+use super::ended::{Summary, Whole};
+use super::packed_summaries::{PackedSummaries, packed, unpacked};
 use super::{AttemptKey, AttemptRecords, AttemptSummary, EndedAttempt, RecordedAt, Status};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -40,9 +42,13 @@ struct Place {
     attempt: u32,
     offset: u64,
     length: u32,
+    /// The turn, from 1, if only one was run; else 0.
+    turn: u32,
     /// Index into `journals`.
     journal: u8,
     status: Status,
+    unsteady: bool,
+    is_decided_by_variants: bool,
 }
 
 impl FinishedAttempts {
@@ -66,7 +72,7 @@ impl FinishedAttempts {
         self.places.push(recorded.unwrap_or(place));
         self.newest.push(attempt);
         if self.newest.len() == ATTEMPTS_IN_BLOCK {
-            self.blocks.push(packed(&self.newest));
+            self.blocks.push(packed_attempts(&self.newest));
             self.newest.clear();
         }
     }
@@ -112,6 +118,40 @@ impl FinishedAttempts {
         self.places.iter().map(|place| (place.key(), place.status))
     }
 
+    /// All attempts, for those who keep them all and need few of the summaries: the summaries of a block are decompressed
+    /// when one of them is needed, and then stay in memory as long as any attempt of the block. `None` where the journal
+    /// is not known.
+    pub fn with_packed_summaries(&self) -> Vec<Option<Arc<EndedAttempt>>> {
+        let in_blocks = self.blocks.iter().enumerate().flat_map(|(number, block)| {
+            let summaries = Arc::new(PackedSummaries::of(block.clone()));
+            (0..ATTEMPTS_IN_BLOCK)
+                .map(move |at| self.packed_attempt(number * ATTEMPTS_IN_BLOCK + at, &summaries, at))
+        });
+        in_blocks.chain(self.newest.iter().cloned().map(Some)).collect()
+    }
+
+    /// The attempt at a position, whose summary is at `in_block` of its block.
+    fn packed_attempt(
+        &self,
+        at: usize,
+        summaries: &Arc<PackedSummaries>,
+        in_block: usize,
+    ) -> Option<Arc<EndedAttempt>> {
+        if let Some(attempt) = self.whole.get(&at) {
+            return Some(attempt.clone());
+        }
+        let place = self.places.get(at)?;
+        Some(Arc::new(EndedAttempt {
+            key: place.key(),
+            status: place.status,
+            turn: (place.turn > 0).then_some(place.turn),
+            unsteady: place.unsteady,
+            is_decided_by_variants: place.is_decided_by_variants,
+            summary: Summary::Packed(summaries.clone(), in_block),
+            whole: Whole::Recorded(place.record(), self.journals.get(usize::from(place.journal))?.clone()),
+        }))
+    }
+
     fn unpacked(&self, block: usize) -> Unpacked {
         let unpacked = || self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
         let known = unpacked().iter().find(|(known, _)| *known == block).map(|(_, found)| found.clone());
@@ -128,8 +168,7 @@ impl FinishedAttempts {
 
     /// Decompresses the summaries of a block. `None` if it is damaged.
     fn unpacked_from(&self, block: &[u8], number: usize) -> Option<Unpacked> {
-        let bytes = lz4_flex::decompress_size_prepended(block).ok()?;
-        let summaries: Vec<AttemptSummary> = postcard::from_bytes(&bytes).ok()?;
+        let summaries = unpacked(block)?;
         let places = self.places[number * ATTEMPTS_IN_BLOCK..].iter().take(ATTEMPTS_IN_BLOCK);
         if summaries.len() != places.len() {
             return None;
@@ -168,7 +207,7 @@ pub fn packed_block(attempts: &[Arc<EndedAttempt>]) -> Option<Vec<u8>> {
     let place = |attempt: &Arc<EndedAttempt>| Place::of(attempt).at(attempt.record()?.0, 0);
     let places: Vec<Place> = attempts.iter().map(place).collect::<Option<_>>()?;
     let mut block = postcard::to_stdvec(&places).ok()?;
-    block.extend_from_slice(&packed(attempts));
+    block.extend_from_slice(&packed_attempts(attempts));
     Some(block)
 }
 
@@ -181,8 +220,11 @@ impl Place {
             attempt: attempt.key.attempt,
             offset: 0,
             length: 0,
+            turn: attempt.turn.unwrap_or(0),
             journal: 0,
             status: attempt.status,
+            unsteady: attempt.unsteady,
+            is_decided_by_variants: attempt.is_decided_by_variants(),
         }
     }
 
@@ -200,11 +242,8 @@ impl Place {
     }
 }
 
-fn packed(attempts: &[Arc<EndedAttempt>]) -> Arc<[u8]> {
-    let summaries: Vec<&AttemptSummary> = attempts.iter().map(|attempt| attempt.summary()).collect();
-    // Writing to memory does not fail.
-    let bytes = postcard::to_stdvec(&summaries).unwrap_or_default();
-    lz4_flex::compress_prepend_size(&bytes).into()
+fn packed_attempts(attempts: &[Arc<EndedAttempt>]) -> Arc<[u8]> {
+    packed(&attempts.iter().map(|attempt| attempt.summary()).collect::<Vec<_>>())
 }
 
 impl Clone for FinishedAttempts {
@@ -270,7 +309,14 @@ mod tests {
             added.iter().for_each(|attempt| finished.push(attempt.clone()));
             prop_assert_eq!(finished.len(), added.len());
             prop_assert_eq!(finished.iter().collect::<Vec<_>>(), added.clone());
+            let packed: Vec<_> = finished.with_packed_summaries().into_iter().flatten().collect();
+            prop_assert_eq!(&packed, &added);
             for (at, attempt) in added.iter().enumerate() {
+                let (known, key) = (&packed[at], attempt.key);
+                prop_assert_eq!((known.key, known.status, known.turn), (key, attempt.status, attempt.turn));
+                prop_assert_eq!(known.unsteady, attempt.unsteady);
+                prop_assert_eq!(known.is_decided_by_variants(), attempt.is_decided_by_variants());
+                prop_assert_eq!(known.read(), attempt.read());
                 prop_assert_eq!(finished.key(at), Some(attempt.key));
                 prop_assert_eq!(finished.status(at), Some(attempt.status));
                 prop_assert_eq!(finished.get(at).unwrap().read(), attempt.read());

@@ -9,6 +9,7 @@
 //! ```
 
 mod agent;
+mod attempt_summary;
 mod calls;
 mod capture;
 mod cause;
@@ -29,6 +30,7 @@ mod judgement;
 mod matcher;
 mod notes;
 mod number;
+mod packed_summaries;
 mod planned_cases;
 mod program;
 mod protocol;
@@ -45,6 +47,7 @@ mod transcript;
 mod user;
 
 pub use agent::{AgentServer, AgentSpec};
+pub use attempt_summary::{ALLOWED_TRAJECTORY, AttemptSummary, MetricSummary, is_allowed_trajectory};
 pub use capture::{captured_case, turn_range};
 pub use cause::Cause;
 pub use clean::{clean, clean_exact, clean_json, clean_line, clean_output, is_hidden, without_log_commands};
@@ -53,8 +56,7 @@ pub use criterion::{Criterion, MatchType};
 pub use custom::{Convention, CustomMetric, MetricProgram};
 pub use decision::{Decision, DecisionKind, Decisions};
 pub use ended::{
-    AttemptRecords, AttemptSummary, Derivation, EndedAttempt, InMemory, MetricSummary, RecordedAt,
-    WHOLE_AT_MOST, causes_of_first_failure,
+    AttemptRecords, Derivation, EndedAttempt, InMemory, RecordedAt, WHOLE_AT_MOST, causes_of_first_failure,
 };
 pub use eval_set::{Conversation, EvalCase, EvalSet, Rubric, Saved, SessionInput};
 pub use finding::{Finding, FindingRule};

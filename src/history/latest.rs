@@ -5,7 +5,7 @@ use crate::domain::{
     Attempt, AttemptRecords, Derivation, EndedAttempt, InMemory, PlannedSet, RunBy, RunRef, Status, Variant,
 };
 use crate::formats::{Notes, SetFile};
-use crate::metrics::{is_decided_by_variants, reevaluated_attempt};
+use crate::metrics::reevaluated_attempt;
 use crate::store::{RunKey, load_run_with};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -264,9 +264,8 @@ fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, in_memory: 
     let file = |set: &PlannedSet| known.contains(set.path.as_path()).then(|| Arc::from(set.path.as_path()));
     let files: Vec<Option<Arc<Path>>> = plan.sets.iter().map(file).collect();
     let digests: Vec<Arc<str>> = plan.sets.iter().map(|set| set.digest.as_str().into()).collect();
-    let of_case = |case: usize| {
+    let of_case = |(case, attempts): (usize, Vec<Arc<EndedAttempt>>)| {
         let file = files[plan.cases.set(case)].clone()?;
-        let attempts = state.attempts_of(case);
         (!attempts.is_empty()).then(|| PastResult {
             file,
             eval_id: plan.cases.eval_id(case).to_string(),
@@ -280,7 +279,13 @@ fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, in_memory: 
             found: None,
         })
     };
-    (0..plan.cases.len()).into_par_iter().with_min_len(CASES_AT_LEAST).filter_map(of_case).collect()
+    state
+        .attempts_of_all()
+        .into_par_iter()
+        .enumerate()
+        .with_min_len(CASES_AT_LEAST)
+        .filter_map(of_case)
+        .collect()
 }
 
 fn of_adk(head: &RunHead, set: &HistorySet, in_memory: InMemory) -> Vec<PastResult> {
@@ -375,7 +380,7 @@ pub fn case_results(file: &SetFile, path: &Path, notes: &Notes, past: &[PastResu
 pub fn is_unchanged(file: &SetFile, notes: &Notes, at: usize, result: &PastResult) -> bool {
     let has_variants = notes.of(&result.eval_id).is_some_and(|notes| !notes.variants.is_empty());
     !has_variants
-        && !result.attempts.iter().any(|attempt| is_decided_by_variants(attempt))
+        && !result.attempts.iter().any(|attempt| attempt.is_decided_by_variants())
         && result.is_same_content(file, at)
 }
 

@@ -4,16 +4,12 @@
 use super::registry::unscored;
 use super::rules::compared_by;
 use super::scorer::Scorer;
-use super::variants::{configured, is_allowed};
+use super::variants::configured;
 use crate::domain::{
-    Attempt, AttemptSummary, Conversation, Criterion, EvalCase, Invocation, MetricResult, Status, Variant,
+    Attempt, Conversation, Criterion, EvalCase, Invocation, MetricResult, Status, Variant,
+    is_allowed_trajectory,
 };
 use serde_json::Value;
-
-/// Whether allowed variants of the trajectory decided an attempt.
-pub fn is_decided_by_variants(attempt: &AttemptSummary) -> bool {
-    attempt.metrics.iter().any(|metric| is_allowed(&metric.metric))
-}
 
 /// The attempt as it would be evaluated against the case as it is now; `None` when nothing changes.
 pub fn reevaluated_attempt(attempt: &Attempt, case: &EvalCase, variants: &[Variant]) -> Option<Attempt> {
@@ -30,7 +26,7 @@ pub fn reevaluated_attempt(attempt: &Attempt, case: &EvalCase, variants: &[Varia
     }
     let same = is_unchanged(attempt, &again);
     let decided_here =
-        !variants.is_empty() || attempt.metrics.iter().any(|metric| is_allowed(&metric.metric));
+        !variants.is_empty() || attempt.metrics.iter().any(|metric| is_allowed_trajectory(&metric.metric));
     if same && !decided_here {
         return None;
     }

@@ -50,7 +50,7 @@ pub use aggregate::{Aggregate, Aggregation, aggregates};
 pub use agreement::{Agreement, agreements};
 pub use bleu::{Bleu, bleu};
 pub use catalog::{Direction, Family, MetricInfo, Need, OptionInfo, catalog};
-pub use edited::{is_decided_by_variants, reevaluated_attempt};
+pub use edited::reevaluated_attempt;
 pub use judged::{
     AnswerShape, JudgeOptions, JudgedMetric, PUBLISHED_PROMPT, Question, adk_knows_model, criterion_rubrics,
     fill, is_rubric_kind, replies,
@@ -71,5 +71,5 @@ pub use text::{rouge_l_of, rouge_l_sum_of, rouge_n_of};
 pub use tokenize::{adk_tokens, rouge_tokens};
 pub use trajectory::{TrajectoryOptions, trajectory_matches};
 pub use unusable::Unusable;
-pub use variants::{ALLOWED, candidates, with_variant};
+pub use variants::{candidates, with_variant};
 pub use what_if::{Rescorer, WhatIf};

@@ -7,10 +7,10 @@ use super::registry::Scored;
 use super::registry::criterion_of;
 use super::rules::compared_by;
 use super::sentences::reasons;
-use crate::domain::{Criterion, Finding, FindingRule, Invocation, MetricResult, Status, Trajectory, Variant};
-
-/// The name of the metric that decides where another allowed trajectory matches.
-pub const ALLOWED: &str = "allowed_trajectory";
+use crate::domain::{
+    ALLOWED_TRAJECTORY, Criterion, Finding, FindingRule, Invocation, MetricResult, Status, Trajectory,
+    Variant, is_allowed_trajectory,
+};
 
 /// Lets the variants of a case decide where its own trajectory does not match.
 pub(super) fn allow_variants<'a>(
@@ -53,7 +53,7 @@ pub(super) fn allow_variants<'a>(
                 metric.status = Status::Informational;
                 metric.threshold = None;
                 metric.explanation = format!(
-                    "{}; compared with the file's own trajectory, where {ALLOWED} decides",
+                    "{}; compared with the file's own trajectory, where {ALLOWED_TRAJECTORY} decides",
                     metric.explanation
                 );
             }
@@ -73,15 +73,15 @@ pub(super) fn allow_variants<'a>(
 /// `allowed_trajectory` in place of ADK's metric. In place of other metrics, it has their name as a label.
 fn name_of(metric: &str) -> String {
     match metric {
-        "tool_trajectory_avg_score" => ALLOWED.to_string(),
-        other => format!("{ALLOWED}:{other}"),
+        "tool_trajectory_avg_score" => ALLOWED_TRAJECTORY.to_string(),
+        other => format!("{ALLOWED_TRAJECTORY}:{other}"),
     }
 }
 
 /// The criteria that an attempt was scored by, each with the index of its result. If a variant decided in place of a
 /// metric, the criterion has the threshold that the variant was compared with.
 pub(super) fn configured(metrics: &[MetricResult]) -> Vec<(usize, Criterion)> {
-    let own = metrics.iter().enumerate().filter(|(_, metric)| !is_allowed(&metric.metric));
+    let own = metrics.iter().enumerate().filter(|(_, metric)| !is_allowed_trajectory(&metric.metric));
     let of = |(at, metric): (usize, &MetricResult)| {
         let criterion = criterion_of(metric);
         let name = name_of(&metric.metric);
@@ -91,11 +91,6 @@ pub(super) fn configured(metrics: &[MetricResult]) -> Vec<(usize, Criterion)> {
         (at, Criterion { threshold, ..criterion })
     };
     own.map(of).collect()
-}
-
-/// Whether a metric is `allowed_trajectory`, with or without a label.
-pub(super) fn is_allowed(metric: &str) -> bool {
-    metric.split(':').next() == Some(ALLOWED)
 }
 
 /// The expected turns with the trajectories of a variant.
@@ -206,7 +201,7 @@ mod tests {
         let named: Vec<_> = other.iter().filter_map(|metric| metric.summary().variant).collect();
         assert_eq!(named, [TWICE]);
         let own = scored(&["a"]);
-        assert!(own.iter().all(|metric| metric.metric != ALLOWED));
+        assert!(own.iter().all(|metric| metric.metric != ALLOWED_TRAJECTORY));
         let none = scored(&["d"]);
         assert_eq!(case_status(&none), Status::Failed);
         assert!(none[0].explanation.ends_with("nor does it match any of its 2 variants"));
@@ -228,7 +223,8 @@ mod tests {
         let criteria = [Criterion::new("tool_trajectory_avg_score", Some(1.0))];
         let variants = [Variant { name: "b".into(), turns: vec![way(&["b"])] }];
         let attempt = evaluated(&criteria, &[turn(&["a"])], &[turn(&["b"])], &variants);
-        let allowed = attempt.metrics.iter().find(|metric| metric.metric.starts_with(ALLOWED)).unwrap();
+        let allowed =
+            attempt.metrics.iter().find(|metric| metric.metric.starts_with(ALLOWED_TRAJECTORY)).unwrap();
         assert!(allowed.criterion.is_none());
     }
 }

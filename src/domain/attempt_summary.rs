@@ -1,0 +1,214 @@
+//! The summary of an attempt: what lists, filters and tables need of it.
+
+use super::{
+    Attempt, AttemptKey, Cause, Finding, FindingRule, MetricResult, Spent, Status, ToolCounts, ToolUse,
+    TurnEnd,
+};
+use serde::{Deserialize, Serialize};
+
+/// The name of the metric that allowed variants of a trajectory decide. A criterion may add a label after a colon.
+pub const ALLOWED_TRAJECTORY: &str = "allowed_trajectory";
+
+/// The data of an attempt that lists, filters and tables need. A change of its fields is a change of the format of
+/// `store::summaries`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AttemptSummary {
+    /// Which attempt this is.
+    pub key: AttemptKey,
+    /// The case's id.
+    pub eval_id: String,
+    /// The outcome.
+    pub status: Status,
+    /// The outcome by ADK's rules.
+    pub adk_status: Status,
+    /// Start time, RFC 3339.
+    pub started: String,
+    /// Seconds from the first user message to the last response, without waits before retries.
+    pub latency_s: f64,
+    /// Why it errored.
+    pub error: Option<String>,
+    /// The number of tries; 1 if the first one succeeded.
+    pub tries: u32,
+    /// The turn, from 1, if only one was run.
+    pub turn: Option<u32>,
+    /// The scores.
+    pub metrics: Vec<MetricSummary>,
+    /// The metrics that were requested, if the attempt errored before it was scored.
+    pub asked: Vec<String>,
+    /// Whether the judge's samples disagree so much that the attempt could pass or fail: at least one metric is
+    /// unsteady, and all others passed. Informational metrics do not count.
+    pub unsteady: bool,
+    /// How much the samples of a judge disagree: the highest share of outvoted samples of any metric.
+    pub disagreement: f64,
+    /// The cost of judging, if a judge was used.
+    pub spent: Option<Spent>,
+    /// The number of expected turns.
+    pub expected_turns: usize,
+    /// The number of actual turns.
+    pub actual_turns: usize,
+    /// The turn to look at first, from 0: the last one of an errored attempt, or the lowest scored one of the first
+    /// failed metric.
+    pub first_failed_turn: Option<usize>,
+    /// Why it did not pass, the first divergence first.
+    pub causes: Vec<Cause>,
+    /// A hash of the tool calls of all turns, with their arguments: equal for equal trajectories.
+    pub trajectory: u64,
+    /// How the agent ended the last turn.
+    pub end: TurnEnd,
+    /// How the calls of tools were answered, if evaltrail answered them.
+    pub tools: Option<ToolCounts>,
+}
+
+/// The data of a score that lists, counts, filters and tables need.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MetricSummary {
+    /// The criterion's metric, label included.
+    pub metric: String,
+    /// The score; `None` when it could not be computed.
+    pub score: Option<f64>,
+    /// The score needed to pass; `None` for informational metrics.
+    pub threshold: Option<f64>,
+    /// The outcome.
+    pub status: Status,
+    /// A sentence that the user can act on.
+    pub explanation: String,
+    /// The allowed variant of the trajectory that matched, if the score is based on one.
+    pub variant: Option<String>,
+    /// The scores of its rubrics.
+    pub rubrics: Vec<Option<f64>>,
+    /// Whether a judge was used.
+    pub judged: bool,
+    /// Whether one sample of the judge could change the outcome.
+    pub unsteady: bool,
+}
+
+impl AttemptSummary {
+    /// The title to display: the case's id, the repetition if there are several, and the turn if only one was run.
+    pub fn title(&self, repeat: u32) -> String {
+        let repeat = if repeat > 1 { format!(" #{}", self.key.attempt) } else { String::new() };
+        let alone = self.turn.map(|turn| format!(" (turn {turn} alone)")).unwrap_or_default();
+        format!("{}{repeat}{alone}", self.eval_id)
+    }
+
+    /// The allowed variant of the trajectory that matched, if a score is based on one.
+    pub fn variant(&self) -> Option<&str> {
+        self.metrics.iter().find_map(|metric| metric.variant.as_deref())
+    }
+
+    /// Whether allowed variants of the trajectory decided the attempt.
+    pub fn is_decided_by_variants(&self) -> bool {
+        self.metrics.iter().any(|metric| is_allowed_trajectory(&metric.metric))
+    }
+
+    /// What to know beside the outcome: that the agent did not complete the last request, and that tools were not all
+    /// answered by stubs. Empty if there is nothing.
+    pub fn remarks(&self) -> String {
+        // The error of an errored attempt says what is missing.
+        let is_missing = |tools: &ToolCounts| tools.missing > 0 && self.error.is_none();
+        let tools = self.tools.filter(|tools| tools.is_mixed() || is_missing(tools)).map(ToolCounts::words);
+        let end = self.end.words().map(str::to_string);
+        end.into_iter().chain(tools).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Why the attempt did not pass: the error, or the explanation of the first metric that failed or, if none failed,
+    /// was not evaluated. Empty if the attempt passed.
+    pub fn reason(&self) -> &str {
+        if let Some(error) = &self.error {
+            return error;
+        }
+        let of = |status| self.metrics.iter().find(|metric| metric.status == status);
+        let worst = of(Status::Failed).or_else(|| of(Status::NotEvaluated));
+        worst.map_or("", |metric| metric.explanation.as_str())
+    }
+}
+
+impl Attempt {
+    /// The attempt without its turns.
+    pub fn summary(&self) -> AttemptSummary {
+        let judgements = || self.metrics.iter().filter_map(|metric| metric.judgement.as_ref());
+        AttemptSummary {
+            key: self.key,
+            eval_id: self.eval_id.clone(),
+            status: self.status,
+            adk_status: self.adk_status,
+            started: self.started.clone(),
+            latency_s: self.latency_s,
+            error: self.error.clone(),
+            tries: self.tries,
+            turn: self.turn,
+            metrics: self.metrics.iter().map(MetricResult::summary).collect(),
+            asked: self.asked.clone(),
+            unsteady: is_unsteady(&self.metrics),
+            disagreement: judgements().map(|judgement| judgement.disagreement()).fold(0.0, f64::max),
+            spent: judgements().map(|judgement| judgement.spent).reduce(Spent::and),
+            expected_turns: self.expected.len(),
+            actual_turns: self.actual.len(),
+            first_failed_turn: first_failed_turn(self),
+            causes: self.causes(),
+            trajectory: trajectory_hash(self),
+            end: self.actual.last().map(|turn| turn.end).unwrap_or_default(),
+            tools: self.tool_use.as_ref().map(ToolUse::counts),
+        }
+    }
+}
+
+fn trajectory_hash(attempt: &Attempt) -> u64 {
+    let mut hash = xxhash_rust::xxh3::Xxh3::new();
+    for turn in attempt.actual.iter() {
+        for call in turn.calls() {
+            hash.update(call.name.as_bytes());
+            // The encoding of a value is unambiguous, and so is the end of a name: arguments begin with a brace.
+            hash.update(&serde_json::to_vec(&call.args).unwrap_or_default());
+        }
+        hash.update(b"\n");
+    }
+    hash.digest()
+}
+
+fn first_failed_turn(attempt: &Attempt) -> Option<usize> {
+    if attempt.error.is_some() {
+        return Some(attempt.actual.len().saturating_sub(1));
+    }
+    attempt.metrics.iter().filter(|metric| metric.status == Status::Failed).find_map(|metric| {
+        let lowest = metric.per_invocation.iter().map(|turn| turn.score.unwrap_or(f64::MAX)).enumerate();
+        lowest.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(turn, _)| turn)
+    })
+}
+
+fn is_unsteady(metrics: &[MetricResult]) -> bool {
+    let mut deciding = metrics.iter().filter(|metric| metric.status != Status::Informational);
+    deciding.clone().any(MetricResult::is_unsteady)
+        && deciding.all(|metric| metric.is_unsteady() || metric.status == Status::Passed)
+}
+
+impl MetricResult {
+    /// The score without findings, turns and judgement.
+    pub fn summary(&self) -> MetricSummary {
+        MetricSummary {
+            metric: self.metric.clone(),
+            score: self.score,
+            threshold: self.threshold,
+            status: self.status,
+            explanation: self.explanation.clone(),
+            variant: self.findings.iter().find_map(matched_variant),
+            rubrics: self.rubrics.iter().map(|rubric| rubric.score).collect(),
+            judged: self.judgement.is_some(),
+            unsteady: self.is_unsteady(),
+        }
+    }
+}
+
+fn matched_variant(finding: &Finding) -> Option<String> {
+    finding.text.clone().filter(|_| finding.rule == FindingRule::VariantMatched)
+}
+
+/// Whether a metric is [`ALLOWED_TRAJECTORY`], with or without a label.
+pub fn is_allowed_trajectory(metric: &str) -> bool {
+    metric.split(':').next() == Some(ALLOWED_TRAJECTORY)
+}
+
+impl AsRef<AttemptSummary> for AttemptSummary {
+    fn as_ref(&self) -> &AttemptSummary {
+        self
+    }
+}
