@@ -10,7 +10,7 @@ use evaltrail::explorer::{
 };
 use evaltrail::formats::SetFile;
 use evaltrail::formats::adk::default_criteria;
-use evaltrail::history::{History, PastResult};
+use evaltrail::history::{History, PastResult, ResultOrigin};
 use evaltrail::metrics::unscored;
 use evaltrail::store::{Places, RunFolder, RunKey};
 use evaltrail::workspace::SetPath;
@@ -179,16 +179,16 @@ fn keys() {
     update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result: Ok(opened) })));
     let run =
         Arc::new(RunRef { id: "r".into(), started: "2026-01-01T00:00:00Z".into(), by: RunBy::Evaltrail });
+    let origin = ResultOrigin::new(&path.path, run);
     let result = |at: usize| {
         let key = AttemptKey { case: at, attempt: 1 };
         let error = Some(format!("the tool {} is not there", ["find", "set", "log", "get"][at % 4]));
         let attempt =
             Attempt { status: Status::Errored, error, ..Attempt::blank(key, &format!("case_{at}")) };
         PastResult {
-            file: path.path.as_path().into(),
+            origin: origin.clone(),
             eval_id: format!("case_{at}"),
             content: file.content_hash(at),
-            run: run.clone(),
             attempts: vec![Arc::new(EndedAttempt::unrecorded(attempt))],
             planned: None,
             found: None,

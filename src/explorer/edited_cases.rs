@@ -11,9 +11,8 @@ use crate::explorer::screens::browse::relist;
 use crate::explorer::set_view::SetState;
 use crate::explorer::what_if;
 use crate::formats::{Notes, SetFile};
-use crate::history::{PastResult, reevaluate};
+use crate::history::{PastResult, ResultOrigin, reevaluate};
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
 use std::sync::Arc;
 
 /// Maximum number of attempts that are re-evaluated immediately; more are re-evaluated in the background.
@@ -80,15 +79,14 @@ pub(crate) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect
 /// Stores the results of cases that no longer exist, in case they reappear: the file may be only partly written, or
 /// another branch may be checked out for a while.
 fn keep_results(model: &mut Model, set: usize, was: &SetFile, places: &[Option<usize>]) {
-    let file: Arc<Path> = model.sets[set].path.path.as_path().into();
+    let file = model.sets[set].path.path.as_path();
     let gone = (0..was.len()).filter(|index| places[*index].is_none());
     let result = |index: usize| {
         let outcome = real(model).get(CaseRef { set, index })?;
         Some(PastResult {
-            file: file.clone(),
+            origin: ResultOrigin::new(file, outcome.run.clone()),
             eval_id: was.eval_id(index).into_owned(),
             content: was.content_hash(index),
-            run: outcome.run.clone(),
             attempts: outcome.as_they_ran().to_vec(),
             planned: None,
             found: None,

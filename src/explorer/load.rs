@@ -14,7 +14,7 @@ use crate::formats::{Notes, SetFile};
 use crate::history::{PastResult, is_unchanged};
 use crate::workspace::SetPath;
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Requests that a set's file be loaded.
@@ -132,15 +132,23 @@ pub(crate) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult
         return Vec::new();
     }
     model.history = ticket;
-    model.sets.iter_mut().for_each(|view| view.past.clear());
-    let slots: HashMap<PathBuf, usize> =
-        model.sets.iter().enumerate().map(|(at, view)| (view.path.path.clone(), at)).collect();
-    for result in results {
-        if let Some(set) = slots.get(&*result.file) {
-            model.sets[*set].past.push(result);
+    let mut of_sets: Vec<Vec<PastResult>> = model.sets.iter().map(|_| Vec::new()).collect();
+    let slots: HashMap<&Path, usize> =
+        model.sets.iter().enumerate().map(|(at, view)| (view.path.path.as_path(), at)).collect();
+    let mut results = results.into_iter().peekable();
+    while let Some(first) = results.peek() {
+        let origin = first.origin.clone();
+        let of_file = std::iter::from_fn(|| results.next_if(|next| Arc::ptr_eq(&next.origin, &origin)));
+        match slots.get(origin.file.as_path()) {
+            Some(set) => of_sets[*set].extend(of_file),
+            None => of_file.for_each(drop),
         }
     }
-    let effects = (0..model.sets.len()).flat_map(|set| place_waiting(model, set)).collect();
+    let place = |(set, results): (usize, Vec<PastResult>)| {
+        model.sets[set].past = results;
+        place_waiting(model, set)
+    };
+    let effects = of_sets.into_iter().enumerate().flat_map(place).collect();
     relist(model);
     effects
 }
@@ -148,27 +156,27 @@ pub(crate) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult
 /// Shows the waiting results whose cases have been read. It does not replace newer results.
 fn place_waiting(model: &mut Model, set: usize) -> Vec<Effect> {
     let Some(file) = model.sets[set].read.clone() else { return Vec::new() };
-    let view = &mut model.sets[set];
-    let mut placed = Vec::new();
-    // The content hash of a result in `waiting` is from the time when it was stored, not when it ran.
-    for (list, has_content) in [(&mut view.past, true), (&mut view.waiting, false)] {
-        for result in std::mem::take(list) {
-            match result.place_in(&file) {
-                Some(index) => placed.push((CaseRef { set, index }, result, has_content)),
-                None => list.push(result),
-            }
-        }
-    }
     let notes = model.sets[set].notes.clone();
-    model.outcomes.reserve(placed.len());
+    let (past, waiting) = {
+        let view = &mut model.sets[set];
+        (std::mem::take(&mut view.past), std::mem::take(&mut view.waiting))
+    };
+    model.outcomes.reserve(past.len() + waiting.len());
     let mut cases = Vec::new();
-    for (case, result, has_content) in placed {
-        if is_newer(model, case, &result.run) {
-            for attempt in &result.attempts {
-                model.add_outcome(case, &result.run, attempt.clone());
-            }
-            if !(has_content && is_unchanged(&file, &notes, case.index, &result)) {
-                cases.push(case);
+    // The content hash of a result in `waiting` is from the time when it was stored, not when it ran.
+    for (results, has_content) in [(past, true), (waiting, false)] {
+        for mut result in results {
+            let Some(index) = result.place_in(&file) else {
+                let view = &mut model.sets[set];
+                if has_content { &mut view.past } else { &mut view.waiting }.push(result);
+                continue;
+            };
+            let case = CaseRef { set, index };
+            if is_newer(model, case, &result.origin.run) {
+                if !(has_content && is_unchanged(&file, &notes, index, &result)) {
+                    cases.push(case);
+                }
+                model.add_outcomes(case, &result.origin.run, std::mem::take(&mut result.attempts));
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::domain::{EndedAttempt, RunBy, RunRef, Status, Totals};
 use crate::explorer::CaseRef;
 use crate::history::is_unsteady;
 use rustc_hash::FxHashMap;
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 /// The original attempts of a case, with the revision of the outcome that they are from.
@@ -45,13 +45,13 @@ pub struct CaseOutcome {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcomes {
     cases: FxHashMap<CaseRef, CaseOutcome>,
-    totals: HashMap<usize, Totals>,
+    totals: FxHashMap<usize, Totals>,
     /// For each set, the flaky cases by their worst status.
-    flaky: HashMap<usize, Totals>,
+    flaky: FxHashMap<usize, Totals>,
     /// For each set, the runs of its outcomes, each with the number of cases.
-    runs: HashMap<usize, HashMap<Arc<RunRef>, usize>>,
+    runs: FxHashMap<usize, FxHashMap<Arc<RunRef>, usize>>,
     /// The latest attempt of a single turn of a case, if it is newer than the last run of the whole case.
-    alone: HashMap<CaseRef, Arc<EndedAttempt>>,
+    alone: FxHashMap<CaseRef, Arc<EndedAttempt>>,
     /// Increases with every change.
     pub version: u64,
 }
@@ -123,6 +123,23 @@ impl Outcomes {
             return;
         }
         self.add_recorded(case, run, attempt);
+    }
+
+    /// Adds the attempts of a case, ordered by number, like [`Outcomes::add`].
+    pub fn add_all(&mut self, case: CaseRef, run: &Arc<RunRef>, attempts: Vec<Arc<EndedAttempt>>) {
+        let is_whole = attempts.iter().all(|attempt| attempt.turn.is_none());
+        let is_ordered = attempts.is_sorted_by(|a, b| a.key.attempt < b.key.attempt);
+        match self.cases.entry(case) {
+            Entry::Vacant(entry) if is_whole && is_ordered && !attempts.is_empty() => {
+                self.version += 1;
+                self.alone.remove(&case);
+                let (revision, shown) = (self.version, self.version);
+                let outcome = entry.insert(CaseOutcome { revision, shown, ..CaseOutcome::of(run, attempts) });
+                *self.runs.entry(case.set).or_default().entry(run.clone()).or_default() += 1;
+                count(&mut self.totals, &mut self.flaky, case.set, outcome);
+            }
+            _ => attempts.into_iter().for_each(|attempt| self.add(case, run, attempt)),
+        }
     }
 
     /// Prepares for the outcomes of this many more cases.
@@ -253,7 +270,7 @@ impl Outcomes {
 
     /// The runs that the outcomes of a set are from, in arbitrary order.
     pub fn runs(&self, set: usize) -> impl Iterator<Item = &Arc<RunRef>> {
-        self.runs.get(&set).into_iter().flat_map(HashMap::keys)
+        self.runs.get(&set).into_iter().flat_map(FxHashMap::keys)
     }
 
     /// Replaces a case's attempts by re-evaluated ones; `None` restores the original ones.
@@ -293,8 +310,8 @@ impl Outcomes {
 
 /// Counts an outcome.
 fn count(
-    totals: &mut HashMap<usize, Totals>,
-    flaky: &mut HashMap<usize, Totals>,
+    totals: &mut FxHashMap<usize, Totals>,
+    flaky: &mut FxHashMap<usize, Totals>,
     set: usize,
     outcome: &CaseOutcome,
 ) {
@@ -306,8 +323,8 @@ fn count(
 
 /// Reverts [`count`].
 fn uncount(
-    totals: &mut HashMap<usize, Totals>,
-    flaky: &mut HashMap<usize, Totals>,
+    totals: &mut FxHashMap<usize, Totals>,
+    flaky: &mut FxHashMap<usize, Totals>,
     set: usize,
     outcome: &CaseOutcome,
 ) {
@@ -317,7 +334,7 @@ fn uncount(
     }
 }
 
-fn remove_run(runs: &mut HashMap<Arc<RunRef>, usize>, run: &Arc<RunRef>) {
+fn remove_run(runs: &mut FxHashMap<Arc<RunRef>, usize>, run: &Arc<RunRef>) {
     if let Some(count) = runs.get_mut(run) {
         *count -= 1;
         if *count == 0 {

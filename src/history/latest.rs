@@ -31,32 +31,39 @@ pub struct HistorySet<'a> {
     pub file: &'a SetFile,
 }
 
+/// What the results of the cases of one file in one run have in common.
+#[derive(Debug, PartialEq)]
+pub struct ResultOrigin {
+    /// The file of the cases.
+    pub file: PathBuf,
+    /// The run.
+    pub run: Arc<RunRef>,
+    /// SHA-256 of the version of the file that was run; empty if it is not known.
+    pub digest: String,
+}
+
+impl ResultOrigin {
+    /// An origin with an unknown version of the file.
+    pub fn new(file: &Path, run: Arc<RunRef>) -> Arc<ResultOrigin> {
+        Arc::new(ResultOrigin { file: file.to_path_buf(), run, digest: String::new() })
+    }
+}
+
 /// The newest result of a case, as it was stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PastResult {
-    /// The file of the case.
-    pub file: Arc<Path>,
+    /// File and run. There may be a million results: those of the same file and run share it.
+    pub origin: Arc<ResultOrigin>,
     /// The case's id.
     pub eval_id: String,
     /// The case's content hash when it was run; empty if it is not known.
     pub content: String,
-    /// The run.
-    pub run: Arc<RunRef>,
     /// The attempts of the run that ended, by number.
     pub attempts: Vec<Arc<EndedAttempt>>,
-    /// Where the case was when it was run, if that is known.
-    pub planned: Option<PlannedPlace>,
+    /// The position of the case in the version of its file that was run, if that is known.
+    pub planned: Option<usize>,
     /// Where the case was found, if it was searched for.
     pub found: Option<FoundCase>,
-}
-
-/// The position of a case in the version of its file that was run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PlannedPlace {
-    /// SHA-256 of the version.
-    pub digest: Arc<str>,
-    /// The position.
-    pub index: usize,
 }
 
 /// A case in a version of its file.
@@ -74,11 +81,9 @@ impl PastResult {
     /// Searches for the case, so that it does not have to be done where nobody may wait for it. `digest` is the SHA-256
     /// of the file.
     pub fn find_in(&mut self, file: &Arc<SetFile>, digest: &str) {
-        let is_there = |planned: &&PlannedPlace| {
-            *planned.digest == *digest && file.eval_id(planned.index) == *self.eval_id
-        };
-        if let Some(planned) = self.planned.as_ref().filter(is_there) {
-            self.found = Some(FoundCase { file: file.clone(), index: planned.index, is_same: true });
+        let is_there = |at: &usize| self.origin.digest == digest && file.eval_id(*at) == *self.eval_id;
+        if let Some(index) = self.planned.filter(is_there) {
+            self.found = Some(FoundCase { file: file.clone(), index, is_same: true });
             return;
         }
         self.found = place(file, &self.eval_id, &self.content).map(|index| FoundCase {
@@ -130,9 +135,7 @@ impl History {
                 break;
             }
             budget -= size;
-            for result in results_of(head, sets, self.key.as_ref(), in_memory) {
-                found.add(result);
-            }
+            found.add_all(results_of(head, sets, self.key.as_ref(), in_memory));
         }
         found.results.reverse();
         found.results
@@ -150,10 +153,13 @@ struct Found {
     results: Vec<PastResult>,
     /// Hashes of file, id, content and turn of these results.
     known: FxHashSet<u128>,
-    /// For each file with any run, the number of cases without a result, by the hash of their id. Hashes are used
-    /// because there may be millions of cases.
-    open: HashMap<PathBuf, FxHashMap<u64, usize>>,
+    /// For each file with any run, the cases without a result.
+    open: HashMap<PathBuf, OpenCases>,
 }
+
+/// The number of cases of a file without a result, by the hash of their id. Hashes are used because there may be millions
+/// of cases.
+type OpenCases = FxHashMap<u64, usize>;
 
 impl Found {
     fn of(history: &History, sets: &[HistorySet]) -> Found {
@@ -170,26 +176,34 @@ impl Found {
         }
         let mut found = Found::default();
         for set in sets.iter().filter(|set| about.contains(set.path.as_path())) {
+            let of_id = |at: usize| hash_of(&set.file.eval_id(at));
+            let ids: Vec<u64> =
+                (0..set.file.len()).into_par_iter().with_min_len(CASES_AT_LEAST).map(of_id).collect();
             let open = found.open.entry(set.path.clone()).or_default();
-            set.file.eval_ids().for_each(|id| *open.entry(hash_of(&id)).or_default() += 1);
+            open.reserve(ids.len());
+            ids.into_iter().for_each(|id| *open.entry(id).or_default() += 1);
         }
         found
     }
 
-    fn add(&mut self, result: PastResult) {
-        let turn = result.turn();
-        if !self.known.insert(hash_of_result(&result)) {
-            return;
-        }
-        if let (None, Some(open)) = (turn, self.open.get_mut(&*result.file))
-            && let Some(left) = open.get_mut(&hash_of(&result.eval_id))
-        {
-            *left -= 1;
-            if *left == 0 {
-                open.remove(&hash_of(&result.eval_id));
+    /// Adds the results of a run.
+    fn add_all(&mut self, results: Vec<PastResult>) {
+        self.results.reserve(results.len());
+        self.known.reserve(results.len());
+        let mut results = results.into_iter().peekable();
+        while let Some(first) = results.peek() {
+            let origin = first.origin.clone();
+            let of_file = std::iter::from_fn(|| results.next_if(|next| Arc::ptr_eq(&next.origin, &origin)));
+            let mut open = self.open.get_mut(&origin.file);
+            for result in of_file {
+                if self.known.insert(hash_of_result(&result)) {
+                    if let (None, Some(open)) = (result.turn(), &mut open) {
+                        close(open, hash_of(&result.eval_id));
+                    }
+                    self.results.push(result);
+                }
             }
         }
-        self.results.push(result);
     }
 
     /// Whether this run and older ones cannot add results for the files of this run.
@@ -205,16 +219,24 @@ impl Found {
     }
 }
 
+/// Notes that a case with this hash of its id has a result.
+fn close(open: &mut OpenCases, id: u64) {
+    if let Some(left) = open.get_mut(&id) {
+        *left -= 1;
+        if *left == 0 {
+            open.remove(&id);
+        }
+    }
+}
+
 /// A hash of file, id, content and turn.
 fn hash_of_result(result: &PastResult) -> u128 {
-    let mut hash = xxhash_rust::xxh3::Xxh3::new();
-    let turn = result.turn().unwrap_or(0).to_le_bytes();
-    let file = result.file.as_os_str().as_encoded_bytes();
-    for part in [file, result.eval_id.as_bytes(), result.content.as_bytes(), &turn] {
-        hash.update(&(part.len() as u64).to_le_bytes());
-        hash.update(part);
-    }
-    hash.digest128()
+    let file = result.origin.file.as_os_str().as_encoded_bytes();
+    let turn = u64::from(result.turn().unwrap_or(0));
+    // The hash of each part is the seed of the next one, so that it matters where a part ends.
+    [file, result.eval_id.as_bytes(), result.content.as_bytes()]
+        .iter()
+        .fold(u128::from(turn), |hash, part| xxhash_rust::xxh3::xxh3_128_with_seed(part, hash as u64))
 }
 
 fn hash_of(eval_id: &str) -> u64 {
@@ -261,21 +283,19 @@ fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, in_memory: 
     let by = if run.is_signed { RunBy::Evaltrail } else { RunBy::Foreign };
     let reference = Arc::new(RunRef { by, ..head.run_ref() });
     let known: HashSet<&Path> = sets.iter().map(|set| set.path.as_path()).collect();
-    let file = |set: &PlannedSet| known.contains(set.path.as_path()).then(|| Arc::from(set.path.as_path()));
-    let files: Vec<Option<Arc<Path>>> = plan.sets.iter().map(file).collect();
-    let digests: Vec<Arc<str>> = plan.sets.iter().map(|set| set.digest.as_str().into()).collect();
+    let origin = |set: &PlannedSet| {
+        let (file, run, digest) = (set.path.clone(), reference.clone(), set.digest.clone());
+        known.contains(file.as_path()).then(|| Arc::new(ResultOrigin { file, run, digest }))
+    };
+    let origins: Vec<Option<Arc<ResultOrigin>>> = plan.sets.iter().map(origin).collect();
     let of_case = |(case, attempts): (usize, Vec<Arc<EndedAttempt>>)| {
-        let file = files[plan.cases.set(case)].clone()?;
+        let origin = origins[plan.cases.set(case)].as_ref()?;
         (!attempts.is_empty()).then(|| PastResult {
-            file,
+            origin: origin.clone(),
             eval_id: plan.cases.eval_id(case).to_string(),
             content: plan.cases.content(case).to_string(),
-            run: reference.clone(),
             attempts,
-            planned: Some(PlannedPlace {
-                digest: digests[plan.cases.set(case)].clone(),
-                index: plan.cases.index(case),
-            }),
+            planned: Some(plan.cases.index(case)),
             found: None,
         })
     };
@@ -291,17 +311,15 @@ fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, in_memory: 
 fn of_adk(head: &RunHead, set: &HistorySet, in_memory: InMemory) -> Vec<PastResult> {
     let Ok(file) = open_result(&head.path).map(Arc::new) else { return Vec::new() };
     let records: Arc<dyn AttemptRecords> = file.clone();
-    let reference = Arc::new(head.run_ref());
-    let file_of_set: Arc<Path> = set.path.as_path().into();
+    let origin = ResultOrigin::new(&set.path, Arc::new(head.run_ref()));
     let mut found: Vec<PastResult> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for at in 0..file.entries.len() {
         let Ok(attempt) = file.attempt(at) else { continue };
         let eval_id = file.entries[at].eval_id.clone();
         let place = *places.entry(eval_id.clone()).or_insert_with(|| {
-            let (file, run) = (file_of_set.clone(), reference.clone());
-            let (content, attempts) = (String::new(), Vec::new());
-            found.push(PastResult { file, eval_id, content, run, attempts, planned: None, found: None });
+            let (origin, content, attempts) = (origin.clone(), String::new(), Vec::new());
+            found.push(PastResult { origin, eval_id, content, attempts, planned: None, found: None });
             found.len() - 1
         });
         let ended = EndedAttempt::recorded(attempt, file.recorded_at(at), &records, in_memory);
@@ -354,7 +372,7 @@ impl CaseResult {
 pub fn case_results(file: &SetFile, path: &Path, notes: &Notes, past: &[PastResult]) -> Vec<CaseResult> {
     let mut latest: HashMap<usize, &PastResult> = HashMap::new();
     // The newest run comes last and replaces older ones.
-    for result in past.iter().filter(|result| *result.file == *path && result.turn().is_none()) {
+    for result in past.iter().filter(|result| result.origin.file == *path && result.turn().is_none()) {
         if let Some(at) = place(file, &result.eval_id, &result.content) {
             latest.insert(at, result);
         }
@@ -368,7 +386,7 @@ pub fn case_results(file: &SetFile, path: &Path, notes: &Notes, past: &[PastResu
             Some(attempts) => (true, attempts),
             None => (false, result.attempts.clone()),
         };
-        CaseResult { index, run: result.run.clone(), attempts, edited }
+        CaseResult { index, run: result.origin.run.clone(), attempts, edited }
     };
     let mut results: Vec<CaseResult> = latest.into_iter().map(of).collect();
     results.sort_by_key(|result| result.index);

@@ -24,7 +24,7 @@ mod trends;
 
 pub use index::{History, MetricMean, RunHead, RunSource, SetCount, SetResults};
 pub use latest::{
-    CaseResult, FoundCase, HistorySet, PastResult, PlannedPlace, Reevaluated, case_results, is_unchanged,
+    CaseResult, FoundCase, HistorySet, PastResult, Reevaluated, ResultOrigin, case_results, is_unchanged,
     is_unsteady, place, reevaluate,
 };
 pub use merge::{MergeError, MergedRun, merge_one_shard, merge_shards};

@@ -1,6 +1,6 @@
 //! Scores that are stored in data sets. They are shown until the cases are scored by evaltrail.
 
-use super::latest::PastResult;
+use super::latest::{PastResult, ResultOrigin};
 use crate::domain::{Attempt, AttemptKey, EndedAttempt, RunBy, RunRef, adk_status, case_status};
 use crate::formats::SetFile;
 use std::path::Path;
@@ -13,7 +13,7 @@ pub fn recorded_results(path: &Path, file: &SetFile) -> Vec<PastResult> {
         return Vec::new();
     }
     let run = Arc::new(RunRef { id: "in the file".into(), started: String::new(), by: RunBy::File });
-    let shared: Arc<Path> = path.into();
+    let origin = ResultOrigin::new(path, run);
     let of = |index: usize| {
         let case = file.case(index).ok()?;
         let saved = case.saved.clone().unwrap_or_default();
@@ -27,10 +27,9 @@ pub fn recorded_results(path: &Path, file: &SetFile) -> Vec<PastResult> {
             ..Attempt::blank(AttemptKey { case: index, attempt: 1 }, &case.eval_id)
         };
         Some(PastResult {
-            file: shared.clone(),
+            origin: origin.clone(),
             eval_id: case.eval_id,
             content: file.content_hash(index),
-            run: run.clone(),
             attempts: vec![Arc::new(EndedAttempt::unrecorded(attempt))],
             planned: None,
             found: None,

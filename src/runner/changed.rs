@@ -89,16 +89,17 @@ fn changed_of(
     past: &[PastResult],
 ) -> Vec<ChangedCase> {
     let changed_at = sources_changed_at(workspace, &selection.set, file);
-    let of_set = past.iter().filter(|result| *result.file == *selection.set.path && result.turn().is_none());
+    let of_set =
+        past.iter().filter(|result| result.origin.file == selection.set.path && result.turn().is_none());
     // The newest result comes last.
     let mut latest: BTreeMap<usize, &PastResult> = BTreeMap::new();
-    for result in of_set.filter(|result| matches!(result.run.by, RunBy::Evaltrail | RunBy::Adk)) {
+    for result in of_set.filter(|result| matches!(result.origin.run.by, RunBy::Evaltrail | RunBy::Adk)) {
         if let Some(at) = place(file, &result.eval_id, &result.content) {
             latest.insert(at, result);
         }
     }
     let is_current = |at: usize, result: &PastResult| {
-        let ran = result.run.started_at();
+        let ran = result.origin.run.started_at();
         file.content_hash(at) == result.content
             && ran.is_some_and(|ran| changed_at.is_none_or(|changed| changed < ran))
     };

@@ -13,7 +13,7 @@ use evaltrail::explorer::{
 };
 use evaltrail::formats::Notes;
 use evaltrail::formats::adk::write_case;
-use evaltrail::history::{PastResult, reevaluate};
+use evaltrail::history::{PastResult, ResultOrigin, reevaluate};
 use evaltrail::metrics::{Evidence, score_case};
 use evaltrail::workspace::{SetPath, open_set, read_notes};
 use rand::rngs::StdRng;
@@ -269,10 +269,9 @@ impl World {
                     self.last.entry((set, id.clone())).or_insert_with(|| ("past".into(), ran.clone()));
                 }
                 results.push(PastResult {
-                    file: self.sets[set].path.as_path().into(),
+                    origin: ResultOrigin::new(&self.sets[set].path, run.clone()),
                     eval_id: id,
                     content: String::new(),
-                    run: run.clone(),
                     attempts: vec![ran],
                     planned: None,
                     found: None,

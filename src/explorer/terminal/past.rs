@@ -25,9 +25,11 @@ pub(crate) fn history(context: &TaskContext, files: &ReadFiles) -> Vec<PastResul
     let mut results = past_results(&context.workspace, &borrowed, InMemory::Whole);
     let by_path: HashMap<&Path, &(Arc<SetFile>, String)> =
         files.iter().map(|(set, file)| (set.path.as_path(), file)).collect();
-    results.par_iter_mut().with_min_len(RESULTS_AT_LEAST).for_each(|result| {
-        if let Some((file, digest)) = by_path.get(&*result.file) {
-            result.find_in(file, digest);
+    results.par_chunks_mut(RESULTS_AT_LEAST).for_each(|results| {
+        for of_file in results.chunk_by_mut(|a, b| Arc::ptr_eq(&a.origin, &b.origin)) {
+            if let Some((file, digest)) = by_path.get(of_file[0].origin.file.as_path()) {
+                of_file.iter_mut().for_each(|result| result.find_in(file, digest));
+            }
         }
     });
     results

@@ -124,6 +124,19 @@ impl Model {
         }
     }
 
+    /// Adds the attempts of a case, like [`Model::add_outcome`].
+    pub(crate) fn add_outcomes(
+        &mut self,
+        case: CaseRef,
+        run: &Arc<RunRef>,
+        attempts: Vec<Arc<EndedAttempt>>,
+    ) {
+        match &self.trial {
+            None => self.outcomes.add_all(case, run, attempts),
+            Some(_) => attempts.into_iter().for_each(|attempt| self.add_outcome(case, run, attempt)),
+        }
+    }
+
     /// The attempt that metric commands act on: the one on the case screen, or the worst one of the case under the
     /// cursor.
     pub fn current_attempt(&self) -> Option<&Arc<EndedAttempt>> {

@@ -1,13 +1,14 @@
 //! Past results, as the history returns them.
 
 use evaltrail::domain::{Attempt, EndedAttempt, RunBy, RunRef};
-use evaltrail::history::PastResult;
+use evaltrail::history::{PastResult, ResultOrigin};
 use std::path::Path;
 use std::sync::Arc;
 
 /// The results of a run. Attempts of the same case are combined into one result.
 pub fn past(file: &Path, run: &str, attempts: Vec<Arc<Attempt>>) -> Vec<PastResult> {
     let run = Arc::new(RunRef { id: run.into(), started: String::new(), by: RunBy::Evaltrail });
+    let origin = ResultOrigin::new(file, run);
     let mut results: Vec<PastResult> = Vec::new();
     for attempt in attempts {
         let attempt = Arc::new(EndedAttempt::unrecorded(attempt));
@@ -15,10 +16,9 @@ pub fn past(file: &Path, run: &str, attempts: Vec<Arc<Attempt>>) -> Vec<PastResu
         match results.iter_mut().find(is_its) {
             Some(result) => result.attempts.push(attempt),
             None => results.push(PastResult {
-                file: file.into(),
+                origin: origin.clone(),
                 eval_id: attempt.eval_id.clone(),
                 content: String::new(),
-                run: run.clone(),
                 attempts: vec![attempt],
                 planned: None,
                 found: None,

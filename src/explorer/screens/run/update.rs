@@ -19,7 +19,7 @@ use crate::explorer::screens::run::view::without_result_words;
 use crate::explorer::screens::{case, layout, live};
 use crate::explorer::set_view::SetState;
 use crate::explorer::{authoring, edited_cases, global, watching};
-use crate::history::{PastResult, place};
+use crate::history::{PastResult, ResultOrigin, place};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -279,10 +279,9 @@ fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<EndedAttempt>) -
     let Some(index) = view.read.as_ref().and_then(|file| place(file, &planned.eval_id, &planned.content))
     else {
         let result = PastResult {
-            file: planned_set.path.as_path().into(),
+            origin: ResultOrigin::new(&planned_set.path, run_ref),
             eval_id: planned.eval_id.into_owned(),
             content: planned.content.into_owned(),
-            run: run_ref,
             attempts: vec![attempt.clone()],
             planned: None,
             found: None,
