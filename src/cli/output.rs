@@ -79,8 +79,12 @@ impl JsonOutput {
 
 impl Write for JsonOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.is_shown {
+            self.out.write_all(bytes)?;
+            return Ok(bytes.len());
+        }
         let text = String::from_utf8_lossy(bytes);
-        let shown = if self.is_shown { clean_json(&text) } else { Cow::Borrowed(text.as_ref()) };
+        let shown = clean_json(&text);
         // `#` occurs only in strings of JSON, where the escape is the same character.
         let shown = if self.is_log { Cow::Owned(shown.replace("##", "#\\u0023")) } else { shown };
         self.out.write_all(shown.as_bytes())?;

@@ -7,16 +7,14 @@ use super::{AttemptKey, AttemptRecords, AttemptSummary, EndedAttempt, RecordedAt
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// The number of summaries that are compressed together. A larger block compresses better; a smaller one is faster to
 /// take a single summary from.
 pub const ATTEMPTS_IN_BLOCK: usize = 64;
-/// The number of blocks that stay decompressed, for those who look at attempts near each other.
-const UNPACKED_AT_MOST: usize = 4;
-
-/// The attempts of a block.
-type Unpacked = Arc<[Arc<EndedAttempt>]>;
+/// The number of blocks that stay in use without an attempt of theirs in use, for those who look at attempts near each
+/// other.
+const RECENT_AT_MOST: usize = 4;
 
 /// Attempts that ended, in that order. Attempts that are complete in memory or have no record are stored as they are,
 /// of all others the compressed summary is.
@@ -24,15 +22,22 @@ type Unpacked = Arc<[Arc<EndedAttempt>]>;
 pub struct FinishedAttempts {
     places: Vec<Place>,
     /// The compressed summaries of the first attempts, [`ATTEMPTS_IN_BLOCK`] in each.
-    blocks: Vec<Arc<[u8]>>,
+    blocks: Vec<Block>,
     /// The attempts after those in `blocks`.
     newest: Vec<Arc<EndedAttempt>>,
     /// The attempts in `blocks` that are stored as they are, by position.
     whole: BTreeMap<usize, Arc<EndedAttempt>>,
     /// The journals that the other attempts in `blocks` can be read from.
     journals: Vec<Arc<dyn AttemptRecords>>,
-    /// The blocks that were decompressed last, the latest first.
-    unpacked: Mutex<VecDeque<(usize, Unpacked)>>,
+    /// The summaries of the blocks that were used last, the latest first.
+    recent: Mutex<VecDeque<Arc<PackedSummaries>>>,
+}
+
+/// A block of compressed summaries.
+struct Block {
+    bytes: Arc<[u8]>,
+    /// What the attempts of the block that are in use share, so that it is decompressed once for all of them.
+    shared: Mutex<Weak<PackedSummaries>>,
 }
 
 /// What is known of an attempt without its summary.
@@ -72,7 +77,7 @@ impl FinishedAttempts {
         self.places.push(recorded.unwrap_or(place));
         self.newest.push(attempt);
         if self.newest.len() == ATTEMPTS_IN_BLOCK {
-            self.blocks.push(packed_attempts(&self.newest));
+            self.blocks.push(Block::of(packed_attempts(&self.newest)));
             self.newest.clear();
         }
     }
@@ -87,15 +92,41 @@ impl FinishedAttempts {
         Some(index)
     }
 
-    /// The attempt at a position.
+    /// The attempt at a position. The summaries of its block are decompressed when one of them is needed, and then stay
+    /// in memory as long as any attempt of the block is in use.
     pub fn get(&self, at: usize) -> Option<Arc<EndedAttempt>> {
         if let Some(newest) = at.checked_sub(self.blocks.len() * ATTEMPTS_IN_BLOCK) {
             return self.newest.get(newest).cloned();
         }
-        match self.whole.get(&at) {
-            Some(attempt) => Some(attempt.clone()),
-            None => self.unpacked(at / ATTEMPTS_IN_BLOCK).get(at % ATTEMPTS_IN_BLOCK).cloned(),
+        if let Some(attempt) = self.whole.get(&at) {
+            return Some(attempt.clone());
         }
+        let place = self.places.get(at)?;
+        let summaries = self.summaries(self.blocks.get(at / ATTEMPTS_IN_BLOCK)?);
+        Some(Arc::new(EndedAttempt {
+            key: place.key(),
+            status: place.status,
+            turn: (place.turn > 0).then_some(place.turn),
+            unsteady: place.unsteady,
+            is_decided_by_variants: place.is_decided_by_variants,
+            summary: Summary::Packed(summaries, at % ATTEMPTS_IN_BLOCK),
+            // Attempts without a record are in `whole`.
+            whole: Whole::Recorded(place.record(), self.journals.get(usize::from(place.journal))?.clone()),
+        }))
+    }
+
+    /// The summaries of a block.
+    fn summaries(&self, block: &Block) -> Arc<PackedSummaries> {
+        let mut shared = block.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(summaries) = shared.upgrade() {
+            return summaries;
+        }
+        let summaries = Arc::new(PackedSummaries::of(block.bytes.clone()));
+        *shared = Arc::downgrade(&summaries);
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.truncate(RECENT_AT_MOST - 1);
+        recent.push_front(summaries.clone());
+        summaries
     }
 
     /// Which attempt is at a position.
@@ -118,69 +149,6 @@ impl FinishedAttempts {
         self.places.iter().map(|place| (place.key(), place.status))
     }
 
-    /// All attempts, for those who keep them all and need few of the summaries: the summaries of a block are decompressed
-    /// when one of them is needed, and then stay in memory as long as any attempt of the block. `None` where the journal
-    /// is not known.
-    pub fn with_packed_summaries(&self) -> Vec<Option<Arc<EndedAttempt>>> {
-        let in_blocks = self.blocks.iter().enumerate().flat_map(|(number, block)| {
-            let summaries = Arc::new(PackedSummaries::of(block.clone()));
-            (0..ATTEMPTS_IN_BLOCK)
-                .map(move |at| self.packed_attempt(number * ATTEMPTS_IN_BLOCK + at, &summaries, at))
-        });
-        in_blocks.chain(self.newest.iter().cloned().map(Some)).collect()
-    }
-
-    /// The attempt at a position, whose summary is at `in_block` of its block.
-    fn packed_attempt(
-        &self,
-        at: usize,
-        summaries: &Arc<PackedSummaries>,
-        in_block: usize,
-    ) -> Option<Arc<EndedAttempt>> {
-        if let Some(attempt) = self.whole.get(&at) {
-            return Some(attempt.clone());
-        }
-        let place = self.places.get(at)?;
-        Some(Arc::new(EndedAttempt {
-            key: place.key(),
-            status: place.status,
-            turn: (place.turn > 0).then_some(place.turn),
-            unsteady: place.unsteady,
-            is_decided_by_variants: place.is_decided_by_variants,
-            summary: Summary::Packed(summaries.clone(), in_block),
-            whole: Whole::Recorded(place.record(), self.journals.get(usize::from(place.journal))?.clone()),
-        }))
-    }
-
-    fn unpacked(&self, block: usize) -> Unpacked {
-        let unpacked = || self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = unpacked().iter().find(|(known, _)| *known == block).map(|(_, found)| found.clone());
-        if let Some(attempts) = known {
-            return attempts;
-        }
-        let packed = self.blocks.get(block);
-        let attempts = packed.and_then(|packed| self.unpacked_from(packed, block)).unwrap_or_default();
-        let mut unpacked = unpacked();
-        unpacked.truncate(UNPACKED_AT_MOST - 1);
-        unpacked.push_front((block, attempts.clone()));
-        attempts
-    }
-
-    /// Decompresses the summaries of a block. `None` if it is damaged.
-    fn unpacked_from(&self, block: &[u8], number: usize) -> Option<Unpacked> {
-        let summaries = unpacked(block)?;
-        let places = self.places[number * ATTEMPTS_IN_BLOCK..].iter().take(ATTEMPTS_IN_BLOCK);
-        if summaries.len() != places.len() {
-            return None;
-        }
-        // Attempts without a record are in `whole`.
-        let attempt = |(summary, place): (AttemptSummary, &Place)| {
-            let journal = self.journals.get(usize::from(place.journal))?;
-            Some(Arc::new(EndedAttempt::of_summary(summary, place.record(), journal)))
-        };
-        summaries.into_iter().zip(places).map(attempt).collect()
-    }
-
     /// Adds the attempts of a [`packed_block`], whose records are in a journal. Only the last block may have fewer than
     /// [`ATTEMPTS_IN_BLOCK`] attempts. `None` if the block is damaged; of the summaries of a complete block, that is
     /// only noticed when they are needed.
@@ -195,10 +163,34 @@ impl FinishedAttempts {
         }
         self.places.extend(places);
         match is_complete {
-            true => self.blocks.push(summaries.into()),
-            false => self.newest = self.unpacked_from(summaries, self.blocks.len())?.to_vec(),
+            true => self.blocks.push(Block::of(summaries.into())),
+            false => self.newest = self.unpacked_newest(summaries)?,
         }
         Some(())
+    }
+
+    /// The attempts after those in `blocks`. `None` if their summaries are damaged.
+    fn unpacked_newest(&self, summaries: &[u8]) -> Option<Vec<Arc<EndedAttempt>>> {
+        let summaries = unpacked(summaries)?;
+        let places = &self.places[self.blocks.len() * ATTEMPTS_IN_BLOCK..];
+        let attempt = |(summary, place): (AttemptSummary, &Place)| {
+            let journal = self.journals.get(usize::from(place.journal))?;
+            Some(Arc::new(EndedAttempt::of_summary(summary, place.record(), journal)))
+        };
+        let is_complete = summaries.len() == places.len();
+        is_complete.then(|| summaries.into_iter().zip(places).map(attempt).collect()).flatten()
+    }
+}
+
+impl Block {
+    fn of(bytes: Arc<[u8]>) -> Block {
+        Block { bytes, shared: Mutex::default() }
+    }
+}
+
+impl Clone for Block {
+    fn clone(&self) -> Block {
+        Block::of(self.bytes.clone())
     }
 }
 
@@ -254,7 +246,7 @@ impl Clone for FinishedAttempts {
             newest: self.newest.clone(),
             whole: self.whole.clone(),
             journals: self.journals.clone(),
-            unpacked: Mutex::default(),
+            recent: Mutex::default(),
         }
     }
 }
@@ -309,17 +301,14 @@ mod tests {
             added.iter().for_each(|attempt| finished.push(attempt.clone()));
             prop_assert_eq!(finished.len(), added.len());
             prop_assert_eq!(finished.iter().collect::<Vec<_>>(), added.clone());
-            let packed: Vec<_> = finished.with_packed_summaries().into_iter().flatten().collect();
-            prop_assert_eq!(&packed, &added);
             for (at, attempt) in added.iter().enumerate() {
-                let (known, key) = (&packed[at], attempt.key);
+                let (known, key) = (finished.get(at).unwrap(), attempt.key);
                 prop_assert_eq!((known.key, known.status, known.turn), (key, attempt.status, attempt.turn));
                 prop_assert_eq!(known.unsteady, attempt.unsteady);
                 prop_assert_eq!(known.is_decided_by_variants(), attempt.is_decided_by_variants());
                 prop_assert_eq!(known.read(), attempt.read());
                 prop_assert_eq!(finished.key(at), Some(attempt.key));
                 prop_assert_eq!(finished.status(at), Some(attempt.status));
-                prop_assert_eq!(finished.get(at).unwrap().read(), attempt.read());
             }
         }
     }
@@ -352,7 +341,7 @@ mod tests {
         let (journal, mut finished) = (journal(), FinishedAttempts::default());
         (0..100 * ATTEMPTS_IN_BLOCK)
             .for_each(|case| finished.push(recorded(case, &journal, InMemory::Summary)));
-        let bytes: usize = finished.blocks.iter().map(|block| block.len()).sum();
+        let bytes: usize = finished.blocks.iter().map(|block| block.bytes.len()).sum();
         assert!(bytes < 60 * 100 * ATTEMPTS_IN_BLOCK, "{} bytes each", bytes / 100 / ATTEMPTS_IN_BLOCK);
     }
 }

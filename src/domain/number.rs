@@ -3,7 +3,8 @@
 //! They are represented by numbers that are valid JSON, so that a value can always be written and read back: the
 //! infinities by literals that overflow to them, NaN by an unusual literal for zero.
 
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
+use std::borrow::Cow;
 
 const NAN: &str = "-0e+9999";
 const INFINITY: &str = "1e+9999";
@@ -62,6 +63,24 @@ pub fn plain_json(value: Value) -> Value {
     }
 }
 
+/// [`plain_json`] of an object. Borrowed if it is the same.
+pub fn plain_members(object: &Map<String, Value>) -> Cow<'_, Map<String, Value>> {
+    match object.values().all(is_plain) {
+        true => Cow::Borrowed(object),
+        false => Cow::Owned(object.iter().map(|(key, value)| (key.clone(), plain_json(value.clone()))).collect()),
+    }
+}
+
+/// Whether a value contains none of the special numbers.
+fn is_plain(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => !number.as_str().ends_with("e+9999"),
+        Value::Array(items) => items.iter().all(is_plain),
+        Value::Object(map) => map.values().all(is_plain),
+        _ => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,7 +93,11 @@ mod tests {
         let again: Value = serde_json::from_str(&value.to_string()).unwrap();
         assert_eq!(again, value);
         assert_eq!(serde_json::to_value(&value).unwrap(), value);
-        assert_eq!(plain_json(value), serde_json::json!(["NaN", "Infinity", "-Infinity"]));
+        let plain = serde_json::json!(["NaN", "Infinity", "-Infinity"]);
+        assert_eq!(plain_json(value.clone()), plain);
+        let object = |value: Value| Map::from_iter([("a".to_string(), Value::Array(vec![value]))]);
+        assert_eq!(*plain_members(&object(value)), object(plain));
+        assert!(matches!(plain_members(&object(1.5.into())), Cow::Borrowed(_)));
         assert!(float_of(&special_number("NaN").unwrap()).unwrap().is_nan());
     }
 }

@@ -235,19 +235,6 @@ impl RunState {
         attempts
     }
 
-    /// For each case of the plan its attempts that ended, by attempt number, as
-    /// [`FinishedAttempts::with_packed_summaries`].
-    pub fn attempts_of_all(&self) -> Vec<Vec<Arc<EndedAttempt>>> {
-        let all = self.finished.with_packed_summaries();
-        let of_case = |case: usize| {
-            let mut attempts: Vec<_> =
-                self.positions_of(case).filter_map(|at| all.get(at)?.clone()).collect();
-            attempts.sort_by_key(|attempt| attempt.key.attempt);
-            attempts
-        };
-        (0..self.plan.cases.len()).map(of_case).collect()
-    }
-
     /// Whether an attempt of a case ended.
     pub fn has_ended(&self, case: usize) -> bool {
         self.first.get(case).is_some_and(|first| *first != NONE)

@@ -288,8 +288,9 @@ fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, in_memory: 
         known.contains(file.as_path()).then(|| Arc::new(ResultOrigin { file, run, digest }))
     };
     let origins: Vec<Option<Arc<ResultOrigin>>> = plan.sets.iter().map(origin).collect();
-    let of_case = |(case, attempts): (usize, Vec<Arc<EndedAttempt>>)| {
+    let of_case = |case: usize| {
         let origin = origins[plan.cases.set(case)].as_ref()?;
+        let attempts = state.attempts_of(case);
         (!attempts.is_empty()).then(|| PastResult {
             origin: origin.clone(),
             eval_id: plan.cases.eval_id(case).to_string(),
@@ -299,13 +300,7 @@ fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, in_memory: 
             found: None,
         })
     };
-    state
-        .attempts_of_all()
-        .into_par_iter()
-        .enumerate()
-        .with_min_len(CASES_AT_LEAST)
-        .filter_map(of_case)
-        .collect()
+    (0..plan.cases.len()).into_par_iter().with_min_len(CASES_AT_LEAST).filter_map(of_case).collect()
 }
 
 fn of_adk(head: &RunHead, set: &HistorySet, in_memory: InMemory) -> Vec<PastResult> {

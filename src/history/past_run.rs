@@ -68,19 +68,19 @@ impl History {
 }
 
 fn sets_of_run(state: &RunState) -> Vec<PastSet> {
-    type CaseOfRun<'a> = (PlannedCase<'a>, Vec<Arc<EndedAttempt>>);
-    let mut by_set: Vec<Vec<CaseOfRun>> = vec![Vec::new(); state.plan.sets.len()];
-    for (case, attempts) in state.plan.cases.iter().zip(state.attempts_of_all()) {
-        by_set[case.set].push((case, attempts));
+    let mut by_set: Vec<Vec<(usize, PlannedCase)>> = vec![Vec::new(); state.plan.sets.len()];
+    for (at, case) in state.plan.cases.iter().enumerate() {
+        by_set[case.set].push((at, case));
     }
-    let set = |(at, cases): (usize, Vec<CaseOfRun>)| {
+    let set = |(at, cases): (usize, Vec<(usize, PlannedCase)>)| {
         let planned = &state.plan.sets[at];
         let quarantine =
             |case: &PlannedCase| Some((case.eval_id.to_string(), case.quarantine.as_deref()?.clone()));
-        let quarantines = cases.iter().filter_map(|(case, _)| quarantine(case)).collect();
+        let quarantines = cases.iter().filter_map(|(_, case)| quarantine(case)).collect();
         let (cases, attempts) = cases
             .into_iter()
-            .map(|(planned, attempts)| {
+            .map(|(case, planned)| {
+                let attempts = state.attempts_of(case);
                 let attempt = attempts.first().cloned();
                 (RecordedCase { eval_id: planned.eval_id.into_owned(), attempt }, attempts)
             })

@@ -4,12 +4,17 @@ use super::failures::{change_for, failed_cases, groups_of};
 use super::{attempts_in_order, cases_not_run};
 use crate::analysis::{FailureGroup, PassCount, RepeatedPass, count_of, repeated_passes};
 use crate::domain::{
-    Attempt, EndedAttempt, Invocation, Judgement, MetricResult, RunPlan, RunState, Trajectory, plain_json,
+    Asked, Attempt, Content, Finding, Invocation, InvocationScore, Judgement, MetricResult, Quarantine,
+    RubricScore, RunPlan, RunState, Sample, Spent, Status, ToolCall, ToolUse, Trajectory, TurnEnd, Votes,
+    plain_members,
 };
 use crate::formats::json::write_with_list;
 use crate::metrics::{Aggregate, aggregates};
-use serde_json::{Value, json};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 /// Writes the report of a run, indented. Errors: those of `out`, and attempts that cannot be read.
 pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
@@ -39,7 +44,10 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
         let of_k = |of: &RepeatedPass| json!({"k": of.k, "pass_at_k": of.pass_at, "pass_hat_k": of.pass_hat, "cases": of.cases});
         report["summary"]["repeated_passes"] = repeated_passes(state).iter().map(of_k).collect();
     }
-    let cases = attempts_in_order(state).map(|attempt| case(&state.plan, &attempt));
+    let cases = attempts_in_order(state).map(|ended| {
+        let (attempt, unsteady) = (ended.read_to_write()?, ended.unsteady);
+        Ok(WrittenCase { plan: &state.plan, attempt, unsteady })
+    });
     write_with_list(out, &report, "cases", cases, |text| text)
 }
 
@@ -71,107 +79,233 @@ fn groups(state: &RunState) -> Vec<Value> {
     found.specific().iter().map(group).collect()
 }
 
-fn case(plan: &RunPlan, ended: &EndedAttempt) -> io::Result<Value> {
-    let attempt = ended.read_to_write()?;
-    let set = plan.set_of(attempt.key.case);
-    let turns = attempt.actual.len().max(attempt.expected.len());
-    let mut case = json!({
-        "eval_set": set.id,
-        "file": set.file,
-        "eval_id": attempt.eval_id,
-        "attempt": attempt.key.attempt,
-        "status": attempt.status,
-        "adk_status": attempt.adk_status.adk(),
-        "latency_s": attempt.latency_s,
-        "error": attempt.error,
-        "metrics": attempt.metrics.iter().map(metric).collect::<Vec<_>>(),
-        "invocations": (0..turns).map(|turn| invocation(&attempt, turn)).collect::<Vec<_>>(),
-    });
-    if let Some(turn) = attempt.turn {
-        case["turn"] = turn.into();
-    }
-    if let Some(quarantine) = plan.cases.quarantine(attempt.key.case) {
-        case["quarantine"] = json!(quarantine);
-    }
-    if let Some(tools) = &attempt.tool_use {
-        case["tools"] = json!(tools);
-    }
-    if ended.unsteady {
-        case["unsteady"] = true.into();
-    }
-    Ok(case)
+/// A case of the list `cases`. The types below are its parts, as the report writes them.
+struct WrittenCase<'a> {
+    plan: &'a RunPlan,
+    attempt: Arc<Attempt>,
+    unsteady: bool,
 }
 
-fn metric(metric: &MetricResult) -> Value {
-    let mut out = json!({
-        "metric": metric.metric,
-        "score": metric.score,
-        "threshold": metric.threshold,
-        "status": metric.status,
-        "explanation": metric.explanation,
-        "findings": metric.findings,
-        "per_invocation": metric.per_invocation.iter()
-            .map(|turn| json!({"score": turn.score, "status": turn.status}))
-            .collect::<Vec<_>>(),
-        "rubrics": metric.rubrics.iter()
-            .map(|rubric| json!({
-                "rubric_id": rubric.rubric_id, "score": rubric.score, "rationale": rubric.rationale,
-                "votes": rubric.votes,
-            }))
-            .collect::<Vec<_>>(),
-    });
-    if let Some(judgement) = &metric.judgement {
-        out["judge"] = judge(metric, judgement);
+#[derive(Serialize)]
+struct CaseFields<'a> {
+    eval_set: &'a str,
+    file: &'a str,
+    eval_id: &'a str,
+    attempt: u32,
+    status: Status,
+    adk_status: u8,
+    latency_s: f64,
+    error: Option<&'a str>,
+    metrics: Vec<MetricFields<'a>>,
+    invocations: Vec<TurnFields<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quarantine: Option<&'a Quarantine>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a ToolUse>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    unsteady: bool,
+}
+
+impl Serialize for WrittenCase<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let attempt = &*self.attempt;
+        let set = self.plan.set_of(attempt.key.case);
+        let turns = attempt.actual.len().max(attempt.expected.len());
+        let fields = CaseFields {
+            eval_set: &set.id,
+            file: &set.file,
+            eval_id: &attempt.eval_id,
+            attempt: attempt.key.attempt,
+            status: attempt.status,
+            adk_status: attempt.adk_status.adk(),
+            latency_s: attempt.latency_s,
+            error: attempt.error.as_deref(),
+            metrics: attempt.metrics.iter().map(MetricFields::of).collect(),
+            invocations: (0..turns).map(|turn| TurnFields::of(attempt, turn)).collect(),
+            turn: attempt.turn,
+            quarantine: self.plan.cases.quarantine(attempt.key.case),
+            tools: attempt.tool_use.as_ref(),
+            unsteady: self.unsteady,
+        };
+        fields.serialize(serializer)
     }
-    out
+}
+
+#[derive(Serialize)]
+struct MetricFields<'a> {
+    metric: &'a str,
+    score: Option<f64>,
+    threshold: Option<f64>,
+    status: Status,
+    explanation: &'a str,
+    findings: &'a [Finding],
+    per_invocation: Vec<ScoreFields>,
+    rubrics: Vec<RubricFields<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    judge: Option<JudgeFields<'a>>,
+}
+
+#[derive(Serialize)]
+struct ScoreFields {
+    score: Option<f64>,
+    status: Status,
+}
+
+#[derive(Serialize)]
+struct RubricFields<'a> {
+    rubric_id: &'a str,
+    score: Option<f64>,
+    rationale: Option<&'a str>,
+    votes: Option<Votes>,
+}
+
+impl MetricFields<'_> {
+    fn of(metric: &MetricResult) -> MetricFields<'_> {
+        let turn = |turn: &InvocationScore| ScoreFields { score: turn.score, status: turn.status };
+        MetricFields {
+            metric: &metric.metric,
+            score: metric.score,
+            threshold: metric.threshold,
+            status: metric.status,
+            explanation: &metric.explanation,
+            findings: &metric.findings,
+            per_invocation: metric.per_invocation.iter().map(turn).collect(),
+            rubrics: metric.rubrics.iter().map(RubricFields::of).collect(),
+            judge: metric.judgement.as_deref().map(|judgement| JudgeFields::of(metric, judgement)),
+        }
+    }
+}
+
+impl RubricFields<'_> {
+    fn of(rubric: &RubricScore) -> RubricFields<'_> {
+        let RubricScore { rubric_id, score, rationale, votes } = rubric;
+        RubricFields { rubric_id, score: *score, rationale: rationale.as_deref(), votes: *votes }
+    }
 }
 
 /// The judge model, the samples, and the tokens and money spent.
-fn judge(metric: &MetricResult, judgement: &Judgement) -> Value {
-    json!({
-        "model": judgement.model,
-        "unsteady": metric.is_unsteady(),
-        "disagreement": judgement.disagreement(),
-        "position_bias": judgement.position_bias,
-        "warnings": judgement.warnings,
-        "spent": judgement.spent,
-        "questions": judgement.questions.iter()
-            .map(|asked| json!({
-                "turn": asked.id.turn + 1, "text": asked.id.text + 1, "about": asked.about,
-                "samples": asked.samples.iter()
-                    .map(|sample| json!({
-                        "score": sample.score, "reason": sample.reason, "error": sample.error,
-                        "verdicts": sample.verdicts.iter()
-                            .map(|one| json!({"id": one.rubric_id, "score": one.score, "rationale": one.rationale}))
-                            .collect::<Vec<_>>(),
-                    }))
-                    .collect::<Vec<_>>(),
-            }))
-            .collect::<Vec<_>>(),
-    })
+#[derive(Serialize)]
+struct JudgeFields<'a> {
+    model: &'a str,
+    unsteady: bool,
+    disagreement: f64,
+    position_bias: Option<f64>,
+    warnings: &'a [String],
+    spent: Spent,
+    questions: Vec<QuestionFields<'a>>,
 }
 
-fn invocation(attempt: &Attempt, turn: usize) -> Value {
-    let (expected, actual) = (attempt.expected.get(turn), attempt.actual.get(turn));
-    let user = expected.or(actual).map(|turn| turn.user.scored_text());
-    json!({"user": user, "expected": expected.map(side), "actual": actual.map(side)})
+#[derive(Serialize)]
+struct QuestionFields<'a> {
+    turn: usize,
+    text: usize,
+    about: &'a str,
+    samples: Vec<SampleFields<'a>>,
 }
 
-fn side(turn: &Invocation) -> Value {
-    let calls: Vec<Value> = turn
-        .calls()
-        .iter()
-        .map(|call| json!({"name": call.name, "args": call.args.clone().map(|args| plain_json(args.into()))}))
-        .collect();
-    let response = turn.final_response.as_ref().map(|content| content.scored_text());
-    let mut side = json!({"tool_calls": calls, "response": response});
-    if matches!(turn.trajectory, Trajectory::Partial(_)) {
-        side["calls_known"] = false.into();
+#[derive(Serialize)]
+struct SampleFields<'a> {
+    score: Option<f64>,
+    reason: &'a str,
+    error: Option<&'a str>,
+    verdicts: Vec<VerdictFields<'a>>,
+}
+
+#[derive(Serialize)]
+struct VerdictFields<'a> {
+    id: &'a str,
+    score: Option<f64>,
+    rationale: Option<&'a str>,
+}
+
+impl JudgeFields<'_> {
+    fn of<'a>(metric: &MetricResult, judgement: &'a Judgement) -> JudgeFields<'a> {
+        JudgeFields {
+            model: &judgement.model,
+            unsteady: metric.is_unsteady(),
+            disagreement: judgement.disagreement(),
+            position_bias: judgement.position_bias,
+            warnings: &judgement.warnings,
+            spent: judgement.spent,
+            questions: judgement.questions.iter().map(QuestionFields::of).collect(),
+        }
     }
-    if !turn.end.is_answered() {
-        side["end"] = json!(turn.end);
+}
+
+impl QuestionFields<'_> {
+    fn of(asked: &Asked) -> QuestionFields<'_> {
+        QuestionFields {
+            turn: asked.id.turn + 1,
+            text: asked.id.text + 1,
+            about: &asked.about,
+            samples: asked.samples.iter().map(SampleFields::of).collect(),
+        }
     }
-    side
+}
+
+impl SampleFields<'_> {
+    fn of(sample: &Sample) -> SampleFields<'_> {
+        fn verdict(one: &RubricScore) -> VerdictFields<'_> {
+            VerdictFields { id: &one.rubric_id, score: one.score, rationale: one.rationale.as_deref() }
+        }
+        SampleFields {
+            score: sample.score,
+            reason: &sample.reason,
+            error: sample.error.as_deref(),
+            verdicts: sample.verdicts.iter().map(verdict).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct TurnFields<'a> {
+    user: Option<String>,
+    expected: Option<SideFields<'a>>,
+    actual: Option<SideFields<'a>>,
+}
+
+/// What is expected in a turn, or what the agent did.
+#[derive(Serialize)]
+struct SideFields<'a> {
+    tool_calls: Vec<CallFields<'a>>,
+    response: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    calls_known: Option<bool>,
+    #[serde(skip_serializing_if = "TurnEnd::is_answered")]
+    end: TurnEnd,
+}
+
+#[derive(Serialize)]
+struct CallFields<'a> {
+    name: &'a str,
+    args: Option<Cow<'a, Map<String, Value>>>,
+}
+
+impl TurnFields<'_> {
+    fn of(attempt: &Attempt, turn: usize) -> TurnFields<'_> {
+        let (expected, actual) = (attempt.expected.get(turn), attempt.actual.get(turn));
+        TurnFields {
+            user: expected.or(actual).map(|turn| turn.user.scored_text()),
+            expected: expected.map(SideFields::of),
+            actual: actual.map(SideFields::of),
+        }
+    }
+}
+
+impl SideFields<'_> {
+    fn of(turn: &Invocation) -> SideFields<'_> {
+        fn call(call: &ToolCall) -> CallFields<'_> {
+            CallFields { name: &call.name, args: call.args.as_ref().map(plain_members) }
+        }
+        SideFields {
+            tool_calls: turn.calls().into_iter().map(call).collect(),
+            response: turn.final_response.as_ref().map(Content::scored_text),
+            calls_known: matches!(turn.trajectory, Trajectory::Partial(_)).then_some(false),
+            end: turn.end,
+        }
+    }
 }
 
 /// Mean and spread of a metric, with the number of values.

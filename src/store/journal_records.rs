@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The journal of a run, for reading attempts.
 pub(super) struct JournalRecords {
-    run: PathBuf,
+    run: Arc<Path>,
     run_id: String,
     /// `None` when the run is not signed.
     key: Option<RunKey>,
@@ -29,7 +29,7 @@ impl JournalRecords {
         key: Option<RunKey>,
         journal: Option<File>,
     ) -> JournalRecords {
-        JournalRecords { run, run_id, key, open: journal.and_then(OpenJournal::of) }
+        JournalRecords { run: run.into(), run_id, key, open: journal.and_then(OpenJournal::of) }
     }
 
     fn line(&self, at: RecordedAt) -> io::Result<Vec<u8>> {
@@ -78,12 +78,12 @@ impl AttemptRecords for JournalRecords {
 }
 
 fn read_at(journal: &mut File, at: RecordedAt) -> io::Result<Vec<u8>> {
-    if at.offset.saturating_add(at.length) > journal.metadata()?.len() {
-        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the journal was truncated"));
-    }
     let mut line = vec![0; at.length as usize];
     journal.seek(SeekFrom::Start(at.offset))?;
-    journal.read_exact(&mut line)?;
+    journal.read_exact(&mut line).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => io::Error::new(error.kind(), "the journal was truncated"),
+        _ => error,
+    })?;
     Ok(line)
 }
 
@@ -116,7 +116,7 @@ impl Drop for OpenJournal {
 /// it is searched for every attempt that a report reads.
 #[derive(Default)]
 struct Recent {
-    attempts: VecDeque<(PathBuf, RecordedAt, Arc<Attempt>)>,
+    attempts: VecDeque<(Arc<Path>, RecordedAt, Arc<Attempt>)>,
 }
 
 const RECENT_AT_MOST: u64 = 1 << 20;
@@ -131,14 +131,14 @@ fn recent<T>(with: impl FnOnce(&mut Recent) -> T) -> T {
 
 impl Recent {
     fn find(&self, run: &Path, at: RecordedAt) -> Option<Arc<Attempt>> {
-        let found = self.attempts.iter().find(|(known, place, _)| *place == at && known == run);
+        let found = self.attempts.iter().find(|(known, place, _)| *place == at && **known == *run);
         found.map(|(_, _, attempt)| attempt.clone())
     }
 
-    fn keep(&mut self, run: &Path, at: RecordedAt, attempt: Arc<Attempt>) {
-        self.attempts.push_front((run.to_path_buf(), at, attempt));
+    fn keep(&mut self, run: &Arc<Path>, at: RecordedAt, attempt: Arc<Attempt>) {
+        self.attempts.push_front((run.clone(), at, attempt));
         let mut bytes = 0;
-        let fits = |(_, place, _): &&(PathBuf, RecordedAt, Arc<Attempt>)| {
+        let fits = |(_, place, _): &&(Arc<Path>, RecordedAt, Arc<Attempt>)| {
             bytes += place.length;
             bytes <= RECENT_AT_MOST
         };
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn recent_attempts_are_kept_up_to_a_size() {
-        let run = Path::new("run");
+        let run: &Arc<Path> = &Path::new("run").into();
         let place = |offset: u64, length: u64| RecordedAt { offset, length };
         let attempt = || Arc::new(Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "a"));
         let mut recent = Recent::default();

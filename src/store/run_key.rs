@@ -16,7 +16,8 @@ pub(super) const SIGNATURE_LENGTH: usize = 64;
 /// Signs runs, and numbers them in the order in which they are recorded.
 #[derive(Clone)]
 pub struct RunKey {
-    key: [u8; KEY_BYTES],
+    /// A signer that has not read anything but the key.
+    signer: Hmac<Sha256>,
     folder: PathBuf,
 }
 
@@ -43,7 +44,7 @@ impl RunKey {
             }
             read => read?,
         };
-        Ok(RunKey { key, folder })
+        Ok(RunKey { signer: <Hmac<Sha256> as KeyInit>::new(&key.into()), folder })
     }
 
     /// An id that distinguishes this key from others and reveals nothing about it.
@@ -78,7 +79,7 @@ impl RunKey {
 
     /// Signs these parts, and data that is added to them.
     pub(super) fn signer(&self, parts: &[&[u8]]) -> RunSigner {
-        let mut mac = <Hmac<Sha256> as KeyInit>::new(&self.key.into());
+        let mut mac = self.signer.clone();
         for part in parts {
             mac.update(&(part.len() as u64).to_le_bytes());
             mac.update(part);

@@ -1,6 +1,8 @@
 //! Writing of documents with a list that does not fit in memory, one item after the other.
 
+use serde::Serialize;
 use serde_json::Value;
+use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 use std::io::{self, Write};
 
 /// Writes a document as indented JSON. Its member `list`, which is an empty list in `document`, gets the items.
@@ -9,11 +11,11 @@ use std::io::{self, Write};
 /// # Errors
 ///
 /// Errors of `out` and of the items, and `InvalidInput` if `document` has no empty list `list`.
-pub fn write_with_list(
+pub fn write_with_list<Item: Serialize>(
     out: &mut dyn Write,
     document: &Value,
     list: &str,
-    items: impl Iterator<Item = io::Result<Value>>,
+    items: impl Iterator<Item = io::Result<Item>>,
     spell: impl Fn(String) -> String,
 ) -> io::Result<()> {
     let text = serde_json::to_string_pretty(document)?;
@@ -22,15 +24,24 @@ pub fn write_with_list(
     out.write_all(&text.as_bytes()[..at])?;
     let mut is_first = true;
     for item in items {
-        // A JSON string contains no unescaped line break.
-        let item = serde_json::to_string_pretty(&item?)?.replace('\n', "\n    ");
         let before = if std::mem::take(&mut is_first) { "\n    " } else { ",\n    " };
-        out.write_all(spell(format!("{before}{item}")).as_bytes())?;
+        let mut text = before.as_bytes().to_vec();
+        item?.serialize(&mut Serializer::with_formatter(&mut text, in_list()?))?;
+        let text = String::from_utf8(text).map_err(io::Error::other)?;
+        out.write_all(spell(text).as_bytes())?;
     }
     if !is_first {
         out.write_all(b"\n  ")?;
     }
     out.write_all(&text.as_bytes()[at..])
+}
+
+/// The formatter of an item of a list in a document: it indents by two levels more.
+fn in_list() -> io::Result<PrettyFormatter<'static>> {
+    let mut formatter = PrettyFormatter::new();
+    formatter.begin_object(&mut io::sink())?;
+    formatter.begin_array(&mut io::sink())?;
+    Ok(formatter)
 }
 
 #[cfg(test)]
