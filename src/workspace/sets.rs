@@ -15,6 +15,9 @@ const LARGEST: u64 = 1 << 30;
 /// Largest file of JSON Lines that is read into memory, in bytes. Larger ones are streamed to find their rows.
 const MAX_IN_MEMORY: u64 = 64 << 20;
 
+/// The digest of a file of at least this size, in bytes, is computed on another processor.
+const HASHED_APART: usize = 1 << 20;
+
 /// A set that was opened.
 #[derive(Clone, Debug)]
 pub struct OpenSet {
@@ -43,8 +46,13 @@ pub fn open_set(set: &SetPath) -> Result<OpenSet, SetProblem> {
         return open_lines(set);
     }
     let text = read_text(&set.path)?;
-    let digest = fingerprint(&[text.as_bytes()]);
-    Ok(OpenSet { file: SetFile::open(Arc::from(text), &set.stem)?, digest })
+    let digest = || fingerprint(&[text.as_bytes()]);
+    let open = || SetFile::open(Arc::from(&*text), &set.stem);
+    let (digest, file) = match text.len() {
+        ..HASHED_APART => (digest(), open()),
+        _ => rayon::join(digest, open),
+    };
+    Ok(OpenSet { file: file?, digest })
 }
 
 /// Streams a file once to find its rows and compute its digest, without storing its text. The digest is computed

@@ -72,8 +72,8 @@ pub(crate) struct EffectExecutor {
     pub(crate) places: Option<Places>,
     /// Takes the messages to the agent, while a chat is open.
     pub(crate) chat: Option<Sender<String>>,
-    /// Cancelled when past results were read for the first time.
-    pub(crate) results_read: CancellationToken,
+    /// Cancelled when past results are in the model for the first time.
+    pub(crate) results_placed: CancellationToken,
     /// Fingerprints of keys that a person does not want used: not asked about again in this session.
     pub(crate) declined: BTreeSet<String>,
 }
@@ -258,10 +258,11 @@ impl EffectExecutor {
 
     /// Reads the past results. `files` are the files that were read already.
     pub(crate) fn read_history(&self, ticket: Ticket, files: ReadFiles) {
-        let are_read = self.results_read.clone().drop_guard();
+        // If reading them fails, nothing waits for them.
+        let failed = self.results_placed.clone().drop_guard();
         self.elsewhere(move |context| {
             let results = history(context, &files);
-            drop(are_read);
+            failed.disarm();
             Some(Msg::Results(ResultMsg::History { ticket, results }))
         });
         self.elsewhere(move |context| {
@@ -275,12 +276,12 @@ impl EffectExecutor {
     }
 
     fn read_trends(&self) {
-        self.elsewhere(move |context| Some(Msg::Results(ResultMsg::Trends(Arc::new(trends(context))))));
+        self.after_results(move |context| Some(Msg::Results(ResultMsg::Trends(Arc::new(trends(context))))));
     }
 
     /// Compares the last run with the baseline.
     fn compare_with_baseline(&self) {
-        self.elsewhere(move |context| {
+        self.after_results(move |context| {
             Some(Msg::Results(ResultMsg::BaselineCompared(runs::compared_with_baseline(context))))
         });
     }
@@ -386,9 +387,9 @@ impl EffectExecutor {
     /// Like `elsewhere`, for work that is not urgent: it does not take the processors from the first reading of past
     /// results, unless that takes long.
     fn after_results(&self, work: impl FnOnce(&TaskContext) -> Option<Msg> + Send + 'static) {
-        let (task, results_read) = (self.task(work), self.results_read.clone());
+        let (task, results_placed) = (self.task(work), self.results_placed.clone());
         tokio::spawn(async move {
-            let _ = tokio::time::timeout(RESULTS_FIRST, results_read.cancelled()).await;
+            let _ = tokio::time::timeout(RESULTS_FIRST, results_placed.cancelled()).await;
             tokio::task::spawn_blocking(task);
         });
     }

@@ -6,7 +6,7 @@ mod released;
 use crate::domain::{RunEvent, clean_json};
 use crate::explorer::effect::RunEffect;
 use crate::explorer::effect::TerminalEffect;
-use crate::explorer::message::SetMsg;
+use crate::explorer::message::{ResultMsg, SetMsg};
 use crate::explorer::opened_run;
 use crate::explorer::terminal::effects::{Arrival, EffectExecutor};
 use crate::explorer::terminal::frames::Frames;
@@ -168,7 +168,14 @@ impl Loop {
     fn arrival(&mut self, arrival: Arrival) -> io::Result<()> {
         self.frames.after_reply();
         match arrival {
-            Arrival::Msg(msg) => self.take(msg),
+            Arrival::Msg(msg) => {
+                let are_results = matches!(msg, Msg::Results(ResultMsg::History { .. }));
+                self.take(msg)?;
+                if are_results {
+                    self.executor.results_placed.cancel();
+                }
+                Ok(())
+            }
             Arrival::Workspace(workspace) => self.workspace(*workspace),
             Arrival::Watching(watch) => {
                 self._watch = Some(watch);

@@ -59,7 +59,7 @@ impl Loop {
             run: None,
             places,
             chat: None,
-            results_read: CancellationToken::new(),
+            results_placed: CancellationToken::new(),
             declined: BTreeSet::new(),
         };
         restore_list(&mut model, &remembered);
