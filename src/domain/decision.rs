@@ -100,6 +100,11 @@ impl Decisions {
         }
     }
 
+    /// Whether there are decisions on cases of a file.
+    pub fn has_any_of(&self, file: &str) -> bool {
+        self.by_case.contains_key(file)
+    }
+
     /// The decisions on cases with this id.
     pub fn of(&self, file: &str, eval_id: &str) -> &[Decision] {
         let of_case = self.by_case.get(file).and_then(|of_file| of_file.get(eval_id));

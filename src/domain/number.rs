@@ -67,7 +67,9 @@ pub fn plain_json(value: Value) -> Value {
 pub fn plain_members(object: &Map<String, Value>) -> Cow<'_, Map<String, Value>> {
     match object.values().all(is_plain) {
         true => Cow::Borrowed(object),
-        false => Cow::Owned(object.iter().map(|(key, value)| (key.clone(), plain_json(value.clone()))).collect()),
+        false => {
+            Cow::Owned(object.iter().map(|(key, value)| (key.clone(), plain_json(value.clone()))).collect())
+        }
     }
 }
 

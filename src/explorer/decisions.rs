@@ -13,6 +13,9 @@ impl Model {
             return None;
         }
         let file = &self.sets.get(case.set)?.path.shown;
+        if !self.decisions.has_any_of(file) {
+            return None;
+        }
         let of_case = self.decisions.of(file, &self.eval_id(case));
         if of_case.is_empty() {
             return None;

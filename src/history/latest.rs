@@ -188,17 +188,20 @@ impl Found {
 
     /// Adds the results of a run.
     fn add_all(&mut self, results: Vec<PastResult>) {
+        let hashes = |result: &PastResult| (hash_of_result(result), hash_of(&result.eval_id));
+        let hashes: Vec<(u128, u64)> = results.par_iter().with_min_len(CASES_AT_LEAST).map(hashes).collect();
         self.results.reserve(results.len());
         self.known.reserve(results.len());
-        let mut results = results.into_iter().peekable();
-        while let Some(first) = results.peek() {
+        let mut results = results.into_iter().zip(hashes).peekable();
+        while let Some((first, _)) = results.peek() {
             let origin = first.origin.clone();
-            let of_file = std::iter::from_fn(|| results.next_if(|next| Arc::ptr_eq(&next.origin, &origin)));
+            let is_of_file = |next: &(PastResult, _)| Arc::ptr_eq(&next.0.origin, &origin);
+            let of_file = std::iter::from_fn(|| results.next_if(is_of_file));
             let mut open = self.open.get_mut(&origin.file);
-            for result in of_file {
-                if self.known.insert(hash_of_result(&result)) {
+            for (result, (hash, id)) in of_file {
+                if self.known.insert(hash) {
                     if let (None, Some(open)) = (result.turn(), &mut open) {
-                        close(open, hash_of(&result.eval_id));
+                        close(open, id);
                     }
                     self.results.push(result);
                 }

@@ -160,17 +160,17 @@ pub(crate) fn relist(model: &mut Model) {
     match model.browse.order {
         Order::File => {}
         Order::Cause => sort_by_cause(model, &mut visible),
-        Order::Failing => visible.sort_by_key(|case| rank(model.outcomes.worst(*case))),
+        Order::Failing => visible.sort_by_cached_key(|case| rank(model.outcomes.worst(*case))),
         Order::NewlyFailing => {
             visible.sort_by_cached_key(|case| Reverse(first_failed_run(model, *case)));
         }
-        Order::Slowest => visible.sort_by_key(|case| Reverse(milliseconds(model, *case))),
-        Order::Disputed => visible.sort_by_key(|case| Reverse(disputed(model, *case))),
+        Order::Slowest => visible.sort_by_cached_key(|case| Reverse(milliseconds(model, *case))),
+        Order::Disputed => visible.sort_by_cached_key(|case| Reverse(disputed(model, *case))),
         Order::Name => visible.sort_by_cached_key(|case| model.eval_id(*case).into_owned()),
         Order::Set => visible.sort_by_key(|case| (&model.sets[case.set].path.stem, *case)),
-        Order::PassRate => visible.sort_by_key(|case| passed_thousandths(model, *case)),
-        Order::Score => visible.sort_by_key(|case| lowest_score(model, *case)),
-        Order::Turns => visible.sort_by_key(|case| Reverse(turns(model, *case))),
+        Order::PassRate => visible.sort_by_cached_key(|case| passed_thousandths(model, *case)),
+        Order::Score => visible.sort_by_cached_key(|case| lowest_score(model, *case)),
+        Order::Turns => visible.sort_by_cached_key(|case| Reverse(turns(model, *case))),
     }
     let cursor = before.and_then(|case| visible.iter().position(|other| *other == case));
     model.browse.cursor = cursor.unwrap_or(model.browse.cursor.min(visible.len().saturating_sub(1)));

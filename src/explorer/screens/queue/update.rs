@@ -16,8 +16,13 @@ use crate::explorer::screens::queue::state::{Queue, QueueGroup, QueueStep, StepC
 use crate::explorer::{global, what_if};
 
 pub(crate) fn can_open(model: &Model) -> Enabled {
-    let listed = model.browse.visible.iter();
-    let any = listed.into_iter().any(|case| {
+    // Looked at first, because this is called for every frame, and a set may have a million cases.
+    let may_be_open = |set: usize| {
+        let totals = model.outcomes.totals(set);
+        totals.passed < totals.ended() || model.decisions.has_any_of(&model.sets[set].path.shown)
+    };
+    let sets: Vec<bool> = (0..model.sets.len()).map(may_be_open).collect();
+    let any = model.browse.visible.iter().filter(|case| sets[case.set]).any(|case| {
         model.is_undecided(*case) || model.decision(*case).is_some_and(|decision| !decision.is_applied)
     });
     any.then_some(()).ok_or_else(|| why_empty(model))
