@@ -4,7 +4,8 @@ use crate::domain::RunRef;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::edited_cases;
 use crate::explorer::effect::Effect;
-use crate::explorer::effect::SetEffect;
+use crate::explorer::effect::{HistoryEffect, ResultEffect, SetEffect};
+use crate::explorer::global::notify;
 use crate::explorer::message::{OpenedSet, SetLoaded};
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::screens::browse::{node_of_set, relist};
@@ -13,7 +14,7 @@ use crate::explorer::ticket::Ticket;
 use crate::formats::{Notes, SetFile};
 use crate::history::{PastResult, is_unchanged};
 use crate::workspace::SetPath;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -125,13 +126,52 @@ pub(crate) fn summarised(
     Vec::new()
 }
 
+/// Reads the results again that another program may have recorded. Results of a run of this explorer arrive as its events.
+pub(crate) fn records_changed(model: &mut Model) -> Vec<Effect> {
+    if model.run.as_ref().is_some_and(|run| run.is_live()) {
+        return Vec::new();
+    }
+    model.others_results = model.ticket();
+    let mut effects =
+        vec![Effect::Results(ResultEffect::ReadAgain(model.others_results, model.read_files()))];
+    if matches!(model.screen, Screen::Runs(_)) {
+        effects.push(Effect::History(HistoryEffect::List(model.ticket())));
+    }
+    effects
+}
+
+/// The runs of the shown results, each with the number of its cases.
+fn shown_runs(model: &Model) -> BTreeMap<String, usize> {
+    let mut runs = BTreeMap::new();
+    for (run, cases) in (0..model.sets.len()).flat_map(|set| model.outcomes.runs(set)) {
+        *runs.entry(run.id.clone()).or_default() += cases;
+    }
+    runs
+}
+
+/// Says which runs of other programs are shown now.
+fn tell_new_runs(model: &mut Model, before: &BTreeMap<String, usize>) {
+    let new: Vec<String> = shown_runs(model)
+        .into_iter()
+        .filter(|(run, _)| !before.contains_key(run))
+        .map(|(run, cases)| format!("run {run} ({cases} {})", if cases == 1 { "case" } else { "cases" }))
+        .collect();
+    if !new.is_empty() {
+        let words = format!("results recorded by another program are shown: {}", new.join(", "));
+        notify(model, words, false);
+    }
+}
+
 /// Adds past results, oldest run first, so that the newest one of each case is shown. Results whose cases have not
 /// been read yet are stored until they are.
 pub(crate) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult>) -> Vec<Effect> {
     if ticket <= model.history {
         return Vec::new();
     }
+    // A later request does not end the ones before it.
+    let is_of_others = ticket <= model.others_results && model.history != Ticket::default();
     model.history = ticket;
+    let before = is_of_others.then(|| shown_runs(model));
     let mut of_sets: Vec<Vec<PastResult>> = model.sets.iter().map(|_| Vec::new()).collect();
     let slots: HashMap<&Path, usize> =
         model.sets.iter().enumerate().map(|(at, view)| (view.path.path.as_path(), at)).collect();
@@ -150,6 +190,9 @@ pub(crate) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult
     };
     let effects = of_sets.into_iter().enumerate().flat_map(place).collect();
     relist(model);
+    if let Some(before) = before {
+        tell_new_runs(model, &before);
+    }
     effects
 }
 
@@ -161,7 +204,6 @@ fn place_waiting(model: &mut Model, set: usize) -> Vec<Effect> {
         let view = &mut model.sets[set];
         (std::mem::take(&mut view.past), std::mem::take(&mut view.waiting))
     };
-    model.outcomes.reserve(past.len() + waiting.len());
     let mut cases = Vec::new();
     // The content hash of a result in `waiting` is from the time when it was stored, not when it ran.
     for (results, has_content) in [(past, true), (waiting, false)] {
@@ -192,10 +234,7 @@ fn is_newer(model: &Model, case: CaseRef, run: &RunRef) -> bool {
 }
 
 fn with_outcomes(model: &Model, set: usize) -> Vec<CaseRef> {
-    let mut cases: Vec<CaseRef> =
-        model.outcomes.cases().map(|(case, _)| case).filter(|case| case.set == set).collect();
-    cases.sort();
-    cases
+    model.outcomes.cases().map(|(case, _)| case).filter(|case| case.set == set).collect()
 }
 
 /// Updates the list of sets with the files that exist now, and loads them all again.

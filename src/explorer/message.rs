@@ -104,6 +104,8 @@ pub enum ResultMsg {
         /// Results, oldest run first.
         results: Vec<PastResult>,
     },
+    /// Another program recorded or removed results in the workspace, or this one did.
+    RecordsChanged,
     /// Verdicts given by people, oldest first.
     Verdicts(Vec<HumanVerdict>),
     /// The current decisions on failures.

@@ -93,6 +93,8 @@ pub struct Model {
     pub tickets: Tickets,
     /// Ticket of the request whose past results are shown.
     pub history: Ticket,
+    /// Ticket of the last request for results that another program may have recorded.
+    pub others_results: Ticket,
     /// The active what-if: a change of criteria that is not written to files.
     pub trial: Option<Trial>,
     /// The metric that the user chose for what-if changes of its threshold.
@@ -238,6 +240,7 @@ impl Model {
             notices: Vec::new(),
             tickets: Tickets::default(),
             history: Ticket::default(),
+            others_results: Ticket::default(),
             trial: None,
             chosen_metric: None,
             awaited_body: None,

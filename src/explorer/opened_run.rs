@@ -210,7 +210,10 @@ pub(crate) fn is_about_workspace(model: &Model, msg: &Msg) -> bool {
             !matches!(msg, HistoryMsg::Opened { .. } | HistoryMsg::Renewed { .. } | HistoryMsg::Compared(_))
         }
         Msg::Results(
-            ResultMsg::History { .. } | ResultMsg::CriteriaWritten(_) | ResultMsg::CriteriaPlanned(..),
+            ResultMsg::History { .. }
+            | ResultMsg::RecordsChanged
+            | ResultMsg::CriteriaWritten(_)
+            | ResultMsg::CriteriaPlanned(..),
         ) => true,
         Msg::Results(ResultMsg::Rescored(ticket, _)) => {
             let pending = model.trial.as_ref().and_then(|trial| trial.pending);

@@ -5,7 +5,8 @@ use crate::domain::{EndedAttempt, RunBy, RunRef, Status, Totals};
 use crate::explorer::CaseRef;
 use crate::history::is_unsteady;
 use rustc_hash::FxHashMap;
-use std::collections::hash_map::Entry;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 /// The original attempts of a case, with the revision of the outcome that they are from.
@@ -44,7 +45,8 @@ pub struct CaseOutcome {
 /// The latest outcomes of all cases, with counts for each set.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcomes {
-    cases: FxHashMap<CaseRef, CaseOutcome>,
+    /// In this order, so that those of neighbouring cases are near each other in memory.
+    cases: BTreeMap<CaseRef, CaseOutcome>,
     totals: FxHashMap<usize, Totals>,
     /// For each set, the flaky cases by their worst status.
     flaky: FxHashMap<usize, Totals>,
@@ -142,11 +144,6 @@ impl Outcomes {
         }
     }
 
-    /// Prepares for the outcomes of this many more cases.
-    pub fn reserve(&mut self, cases: usize) {
-        self.cases.reserve(cases);
-    }
-
     /// Adds an attempt like [`Outcomes::add`], but an attempt of a single turn is the result of the case, too.
     pub fn add_recorded(&mut self, case: CaseRef, run: &Arc<RunRef>, attempt: Arc<EndedAttempt>) {
         self.version += 1;
@@ -221,7 +218,7 @@ impl Outcomes {
         self.cases.get(&case)
     }
 
-    /// All cases that have an outcome, in arbitrary order.
+    /// All cases that have an outcome, in their order.
     pub fn cases(&self) -> impl Iterator<Item = (CaseRef, &CaseOutcome)> {
         self.cases.iter().map(|(case, outcome)| (*case, outcome))
     }
@@ -268,9 +265,9 @@ impl Outcomes {
         self.flaky.get(&set).copied().unwrap_or_default()
     }
 
-    /// The runs that the outcomes of a set are from, in arbitrary order.
-    pub fn runs(&self, set: usize) -> impl Iterator<Item = &Arc<RunRef>> {
-        self.runs.get(&set).into_iter().flat_map(FxHashMap::keys)
+    /// The runs that the outcomes of a set are from, in arbitrary order, each with the number of cases.
+    pub fn runs(&self, set: usize) -> impl Iterator<Item = (&Arc<RunRef>, usize)> {
+        self.runs.get(&set).into_iter().flatten().map(|(run, cases)| (run, *cases))
     }
 
     /// Replaces a case's attempts by re-evaluated ones; `None` restores the original ones.

@@ -48,10 +48,10 @@ impl Model {
         let runs: BTreeSet<(Option<i64>, &str)> = sets
             .iter()
             .flat_map(|set| self.outcomes.runs(*set))
-            .map(|run| (run.started_at().map(|time| (time * 1e6) as i64), run.id.as_str()))
+            .map(|(run, _)| (run.started_at().map(|time| (time * 1e6) as i64), run.id.as_str()))
             .collect();
         let (_, newest) = runs.last()?;
-        let mut all = sets.iter().flat_map(|set| self.outcomes.runs(*set));
+        let mut all = sets.iter().flat_map(|set| self.outcomes.runs(*set)).map(|(run, _)| run);
         let newest = self.run_words(all.find(|run| run.id == *newest)?);
         Some(match runs.len() {
             1 => newest,

@@ -97,6 +97,7 @@ fn sets(model: &mut Model, msg: SetMsg) -> Vec<Effect> {
 fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
     match msg {
         ResultMsg::History { ticket, results } => load::history(model, ticket, results),
+        ResultMsg::RecordsChanged => load::records_changed(model),
         ResultMsg::Verdicts(verdicts) => {
             model.verdicts = verdicts;
             model.verdicts_version += 1;

@@ -4,19 +4,39 @@
 use crate::config::DEFAULT_RUNS_KEPT;
 use crate::domain::InMemory;
 use crate::formats::SetFile;
-use crate::formats::adk::storage_app;
+use crate::formats::adk::{app_history, storage_app};
 use crate::history::{CaseTrends, History, HistorySet, PastResult, recorded_results, remove_old_runs};
 use crate::store::{Places, run_folders};
 use crate::workspace::{SetPath, Workspace, agent_of_set};
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The runs of a workspace.
 pub fn history_of(workspace: &Workspace) -> History {
+    History::open(&workspace.root, &app_dirs(workspace), Places::find().as_ref())
+}
+
+/// The folders of the agents, where ADK stores its results.
+fn app_dirs(workspace: &Workspace) -> Vec<PathBuf> {
     let stored = workspace.sets.iter().filter_map(|set| storage_app(&set.path).map(Path::to_path_buf));
     let app_dirs = workspace.agents.iter().map(|agent| agent.path.clone()).chain(stored);
-    let app_dirs: Vec<PathBuf> = app_dirs.collect::<BTreeSet<_>>().into_iter().collect();
-    History::open(&workspace.root, &app_dirs, Places::find().as_ref())
+    app_dirs.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// The folders that change when another program records results in the workspace: those that exist, of the folders of
+/// results and the ones above them, and the newest folders of runs, because a run may be going on in them.
+pub fn result_folders(workspace: &Workspace) -> Vec<PathBuf> {
+    /// More runs than this do not go on at the same time in one folder.
+    const RUNS_AT_MOST: usize = 16;
+    let mut runs = run_folders(&workspace.root);
+    runs.sort_by_cached_key(|run| Reverse(run.metadata().and_then(|meta| meta.modified()).ok()));
+    runs.truncate(RUNS_AT_MOST);
+    let of_app = |dir: PathBuf| [dir.join(".adk"), app_history(&dir), dir];
+    let own = workspace.root.join(".evaltrail");
+    let folders = [workspace.root.clone(), own.join("runs"), own];
+    let all = folders.into_iter().chain(runs).chain(app_dirs(workspace).into_iter().flat_map(of_app));
+    all.filter(|folder| folder.is_dir()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Removes the oldest of the user's own runs beyond the configured number. Returns a message about what was removed.

@@ -19,8 +19,21 @@ impl Watch {
     /// Calls `changed` for every new folder, and for every change of `evaltrail.toml`, a config, a file that may contain
     /// cases, or a source of an agent.
     pub fn start(folders: &[PathBuf], changed: impl Fn() + Send + 'static) -> notify::Result<Watch> {
+        Watch::of(folders, is_worth_a_look, changed)
+    }
+
+    /// Calls `changed` for every change of a run, and for every result of ADK.
+    pub fn of_results(folders: &[PathBuf], changed: impl Fn() + Send + 'static) -> notify::Result<Watch> {
+        Watch::of(folders, is_of_results, changed)
+    }
+
+    fn of(
+        folders: &[PathBuf],
+        matters: fn(&notify::Event) -> bool,
+        changed: impl Fn() + Send + 'static,
+    ) -> notify::Result<Watch> {
         let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            if event.is_ok_and(|event| is_worth_a_look(&event)) {
+            if event.is_ok_and(|event| matters(&event)) {
                 changed();
             }
         })?;
@@ -38,6 +51,21 @@ fn is_worth_a_look(event: &notify::Event) -> bool {
         && event.paths.iter().any(|path| !is_ours(path) && (new_folder || matters(path)))
 }
 
+fn is_of_results(event: &notify::Event) -> bool {
+    !matches!(event.kind, EventKind::Access(_)) && event.paths.iter().any(|path| is_result(path))
+}
+
+/// Whether a path is one of ADK's folders of results or below it, or the same of evaltrail's folder of runs. The folders
+/// above these count, too, because they may be new.
+fn is_result(path: &Path) -> bool {
+    let names: Vec<&str> = path.iter().filter_map(|name| name.to_str()).collect();
+    let after = |name: &str| names.iter().rposition(|one| *one == name).map(|at| names.get(at + 1));
+    let is_below = |folder: &str, of_results: &str| {
+        after(folder).is_some_and(|next| next.is_none_or(|next| *next == of_results))
+    };
+    is_below(".evaltrail", "runs") || is_below(".adk", "eval_history")
+}
+
 /// Whether a path is a hidden file or one that evaltrail, git or Python writes automatically.
 fn is_ours(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -47,4 +75,27 @@ fn is_ours(path: &Path) -> bool {
 fn matters(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     DATA.iter().any(|ending| name.ends_with(ending)) || name == crate::config::FILE_NAME || is_source(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_and_results_of_adk_are_results_and_what_is_beside_them_is_not() {
+        for path in [
+            "/w/.evaltrail",
+            "/w/.evaltrail/runs",
+            "/w/.evaltrail/runs/1/journal.jsonl",
+            "/w/a/.adk",
+            "/w/a/.adk/eval_history/x.evalset_result.json",
+        ] {
+            assert!(is_result(Path::new(path)), "{path}");
+        }
+        for path in
+            ["/w", "/w/.evaltrail/decisions.jsonl", "/w/a/.adk/session.db", "/w/runs", "/w/eval_history/x"]
+        {
+            assert!(!is_result(Path::new(path)), "{path}");
+        }
+    }
 }

@@ -89,6 +89,30 @@ fn a_past_run_is_shown_as_it_was_and_compared_in_columns() {
     assert_eq!(terminal.wait_for_end(), 0);
 }
 
+/// Results that the command line records while the explorer is open are shown, also those of the first run of a folder.
+#[cfg(unix)]
+#[test]
+fn results_of_another_program_appear_in_the_open_explorer() {
+    use crate::common::terminal::Terminal;
+    let rows: Vec<Value> = (0..20).map(row).collect();
+    let place = Place::new(&[("rows.jsonl", rows_text(&rows))]);
+    let path = place.path().display().to_string();
+    let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], &home(&place), (150, 40));
+    terminal.wait_for("not run yet");
+    run(&place, &SCORE);
+    terminal.wait_for("✓ 16  ✗ 4");
+    terminal.wait_for(&format!("results recorded by another program are shown: run {}", ids(&place)[0]));
+    terminal.keys("H");
+    terminal.wait_for("1 run");
+    run(&place, &SCORE);
+    terminal.wait_for("2 runs, newest first");
+    terminal.wait_for(&format!("run {} (20 cases)", ids(&place)[0]));
+    terminal.keys("\x1b");
+    terminal.wait_until("the list of cases", |screen| !screen.contains("2 runs, newest first"));
+    terminal.keys("q");
+    assert_eq!(terminal.wait_for_end(), 0);
+}
+
 /// Nothing that is lost is lost without a word.
 #[cfg(unix)]
 #[test]

@@ -26,6 +26,7 @@ use crate::explorer::{
 use crate::formats::SetFile;
 use crate::runner::{
     self, ChangedCase, Run, RunHandle, Selection, TrustQuestion, add_missing_answers, agent_questions,
+    result_folders,
 };
 use crate::store::{
     EditLog, FileJob, Places, Trust, read_decisions, read_verdicts, save_decisions, save_verdicts, sweep,
@@ -34,7 +35,7 @@ use crate::workspace::{
     SetPath, Watch, Workspace, agent_for, open_set, read_notes, stubs_text, watched_folders,
 };
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::mpsc::Sender;
@@ -42,6 +43,8 @@ use tokio_util::sync::CancellationToken;
 
 /// After a file changed: editors write in steps.
 const SETTLE: Duration = Duration::from_millis(150);
+/// After a change of recorded results: a run writes each attempt when it ends, and reading them all again takes time.
+const RECORDS_SETTLE: Duration = Duration::from_secs(1);
 /// File systems stamp files by a clock that lags behind.
 const GRAIN: Duration = Duration::from_millis(100);
 /// How long work that is not urgent waits for past results.
@@ -54,6 +57,8 @@ pub(crate) enum Arrival {
     Workspace(Box<Workspace>),
     /// Changed files are reported for as long as this is held.
     Watching(Watch),
+    /// Changed results are reported for as long as this is held.
+    WatchingResults(Watch),
     /// A run in motion: the loop listens to it.
     Run(Box<Run>),
 }
@@ -335,11 +340,7 @@ impl EffectExecutor {
             if back.blocking_send(Arrival::Watching(watch)).is_err() {
                 return;
             }
-            let is_newer = |set: &SetPath| {
-                let modified = std::fs::metadata(&set.path).and_then(|meta| meta.modified());
-                modified.is_ok_and(|modified| modified + GRAIN >= since)
-            };
-            if sets.iter().any(is_newer)
+            if sets.iter().any(|set| is_newer(&set.path, since))
                 && back.blocking_send(Arrival::Msg(Msg::Sets(SetMsg::FilesChanged))).is_err()
             {
                 return;
@@ -350,6 +351,41 @@ impl EffectExecutor {
                 if back.blocking_send(Arrival::Msg(Msg::Sets(SetMsg::FilesChanged))).is_err() {
                     return;
                 }
+            }
+        });
+    }
+
+    /// Reports results that are recorded while the explorer is open.
+    pub(crate) fn watch_results(&self) {
+        let (workspace, back, since) = (self.workspace.clone(), self.back.clone(), self.since);
+        std::thread::spawn(move || {
+            let mut watched = Vec::new();
+            let (_, mut changes) = std::sync::mpsc::channel();
+            loop {
+                let folders = result_folders(&workspace);
+                let is_first = watched.is_empty();
+                if folders != watched {
+                    let (changed, waiting) = std::sync::mpsc::channel();
+                    let watch = Watch::of_results(&folders, move || {
+                        let _ = changed.send(());
+                    });
+                    let Ok(watch) = watch else { return };
+                    if back.blocking_send(Arrival::WatchingResults(watch)).is_err() {
+                        return;
+                    }
+                    (watched, changes) = (folders, waiting);
+                }
+                // After the new folders are watched, so that nothing is missed.
+                let changed = Msg::Results(ResultMsg::RecordsChanged);
+                let is_changed = !is_first || watched.iter().any(|folder| has_changed(folder, since));
+                if is_changed && back.blocking_send(Arrival::Msg(changed)).is_err() {
+                    return;
+                }
+                // Ends when the watch is dropped.
+                if changes.recv().is_err() {
+                    return;
+                }
+                while changes.recv_timeout(RECORDS_SETTLE).is_ok() {}
             }
         });
     }
@@ -438,6 +474,16 @@ impl EffectExecutor {
             }
         });
     }
+}
+
+fn is_newer(path: &Path, since: SystemTime) -> bool {
+    let modified = std::fs::metadata(path).and_then(|meta| meta.modified());
+    modified.is_ok_and(|modified| modified + GRAIN >= since)
+}
+
+/// Whether a folder, or the journal of the run in it, changed.
+fn has_changed(folder: &Path, since: SystemTime) -> bool {
+    is_newer(folder, since) || is_newer(&folder.join("journal.jsonl"), since)
 }
 
 fn load_set(context: &TaskContext, set: usize, ticket: Ticket) -> Msg {

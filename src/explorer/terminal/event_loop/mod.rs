@@ -72,6 +72,8 @@ struct Loop {
     left: Option<Leaving>,
     /// Reports changed files until it is dropped.
     _watch: Option<Watch>,
+    /// Reports changed results until it is dropped.
+    _watch_of_results: Option<Watch>,
 }
 
 /// Why the explorer ended.
@@ -104,6 +106,7 @@ impl Loop {
         let files = opened_run::in_workspace(&mut self.model, |model| model.read_files());
         self.executor.read_history(self.model.ticket(), files);
         self.executor.watch();
+        self.executor.watch_results();
         let leaving = loop {
             if let Some(leaving) = self.left {
                 break leaving;
@@ -181,6 +184,10 @@ impl Loop {
                 self._watch = Some(watch);
                 Ok(())
             }
+            Arrival::WatchingResults(watch) => {
+                self._watch_of_results = Some(watch);
+                Ok(())
+            }
             Arrival::Run(run) => {
                 self.executor.run = Some(run.handle);
                 self.run_events = Some(run.events);
@@ -207,6 +214,7 @@ impl Loop {
         }
         if other_folders {
             self.executor.watch();
+            self.executor.watch_results();
         }
         effects.into_iter().try_for_each(|effect| self.effect(effect))
     }

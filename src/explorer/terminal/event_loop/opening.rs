@@ -94,6 +94,7 @@ impl Loop {
             no_colour,
             left: None,
             _watch: None,
+            _watch_of_results: None,
         };
         Ok((opened, first))
     }
