@@ -1,5 +1,6 @@
 //! The addresses of objects and folders in object stores.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
@@ -43,6 +44,25 @@ pub fn is_bucket_address(text: &str) -> bool {
     text.split_once("://").is_some_and(|(scheme, _)| SCHEMES.iter().any(|(name, _)| *name == scheme))
 }
 
+/// A path without `..`, which an address cannot have: what exists of the path is resolved, because a folder may be a
+/// link.
+fn without_parents(path: &Path) -> Cow<'_, Path> {
+    if !path.components().any(|part| part == Component::ParentDir) {
+        return Cow::Borrowed(path);
+    }
+    let mut real = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                real = dunce::canonicalize(&real).unwrap_or(real);
+                real.pop();
+            }
+            part => real.push(part),
+        }
+    }
+    Cow::Owned(real)
+}
+
 impl BucketAddress {
     /// Parses an address. The error is a message.
     pub fn parse(text: &str) -> Result<BucketAddress, String> {
@@ -75,6 +95,7 @@ impl BucketAddress {
 
     /// The address of a folder of this machine. The error, a message, is that it is a network path of Windows.
     pub fn of_folder(path: &Path) -> Result<BucketAddress, String> {
+        let path = without_parents(path);
         let text = path.to_string_lossy();
         let path = if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() };
         if cfg!(windows) && path.starts_with("//") {

@@ -53,7 +53,7 @@ pub(super) fn exit_of(state: &RunState, tolerated: &Tolerated, interrupted: bool
     };
     if interrupted {
         Exit::Interrupted
-    } else if failed || !state.outstanding().is_empty() {
+    } else if failed || state.count_outstanding() > 0 {
         Exit::Failures
     } else if bad_input {
         Exit::UsageError

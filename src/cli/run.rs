@@ -242,7 +242,7 @@ fn uploaded(
     (state, interrupted): (&RunState, bool),
     root: &Path,
 ) -> anyhow::Result<Option<RunState>> {
-    let is_complete = state.outstanding().is_empty();
+    let is_complete = state.count_outstanding() == 0;
     let others = uploader.finish(is_complete.then_some(state.plan.attempts()))?;
     if interrupted {
         return Ok(None);
@@ -251,7 +251,7 @@ fn uploaded(
     let Some(to) = cases.push.as_ref().or(cases.queue.as_ref()) else { return Ok(None) };
     let merged = merged_runs(to, others, root)?;
     if let Some(merged) = merged.as_ref().filter(|_| is_queue) {
-        let (own, all, left) = (state.totals.ended(), merged.plan.attempts(), merged.outstanding().len());
+        let (own, all, left) = (state.totals.ended(), merged.plan.attempts(), merged.count_outstanding());
         let words = match left {
             0 => "the queue is empty".to_string(),
             left => format!("{left} of {all} attempts have no result; use another address to run them"),

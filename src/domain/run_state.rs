@@ -289,6 +289,11 @@ impl RunState {
             .collect()
     }
 
+    /// The number of attempts that have not ended.
+    pub fn count_outstanding(&self) -> usize {
+        self.plan.attempts() - self.finished.len().min(self.plan.attempts())
+    }
+
     /// Whether events may still follow.
     pub fn is_live(&self) -> bool {
         self.ended.is_none()

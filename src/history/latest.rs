@@ -127,14 +127,15 @@ impl History {
                 continue;
             }
             let size = size_of(head);
-            if size > budget {
+            // The newest run is read whatever its size: when that is done, it has summaries.
+            if size > budget && (budget < READ_AT_MOST || head.is_foreign()) {
                 // Older results must not be shown as the latest. A foreign run can be skipped: it hides no others.
                 if head.is_foreign() {
                     continue;
                 }
                 break;
             }
-            budget -= size;
+            budget = budget.saturating_sub(size);
             found.add_all(results_of(head, sets, self.key.as_ref(), in_memory));
         }
         found.results.reverse();
@@ -142,9 +143,14 @@ impl History {
     }
 }
 
+/// The number of bytes that reading the results of a run takes: those of its summaries, if it has any.
 fn size_of(head: &RunHead) -> u64 {
-    let file = if head.is_evaltrail() { head.path.join("journal.jsonl") } else { head.path.clone() };
-    std::fs::metadata(file).map_or(0, |meta| meta.len())
+    let size = |file: PathBuf| std::fs::metadata(file).map(|meta| meta.len()).ok();
+    match head.is_evaltrail() {
+        true => size(head.path.join("summaries")).or_else(|| size(head.path.join("journal.jsonl"))),
+        false => size(head.path.clone()),
+    }
+    .unwrap_or(0)
 }
 
 /// The results that were found so far, the newest first.

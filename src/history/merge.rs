@@ -72,7 +72,7 @@ impl ShardRun {
 const AT_ONCE: usize = 2048;
 
 /// Merges the runs of shards at or below `paths` to a run of `workspace`, with this id. `merged_before` are the runs of
-/// shards that are in a complete merged run: they are left out if there are others.
+/// shards that are in a complete merged run: they are left out if there are others, unless `paths` names them.
 pub fn merge_shards(
     paths: &[PathBuf],
     (workspace, run_id): (&Path, &str),
@@ -81,13 +81,18 @@ pub fn merge_shards(
 ) -> Result<MergedRun, MergeError> {
     let (mut shards, mut remarks) = shards_below(paths, key.as_ref())?;
     let unreadable = remarks.len();
-    if shards.iter().any(|shard| !merged_before.contains(shard.id())) {
+    let is_named = |shard: &ShardRun| paths.contains(&shard.run.path);
+    let is_new = |shard: &ShardRun| is_named(shard) || !merged_before.contains(shard.id());
+    if shards.iter().any(is_new) {
         let before = shards.len();
-        shards.retain(|shard| !merged_before.contains(shard.id()));
+        shards.retain(is_new);
+        let how = "to merge one of them again, name its folder";
         match before - shards.len() {
             0 => {}
-            1 => remarks.push("1 run of a shard is left out: it is merged already".into()),
-            left => remarks.push(format!("{left} runs of shards are left out: they are merged already")),
+            1 => remarks.push(format!("1 run of a shard is left out: it is merged already; {how}")),
+            left => {
+                remarks.push(format!("{left} runs of shards are left out: they are merged already; {how}"))
+            }
         }
     }
     remarks.extend(keep_newest_job(&mut shards));
@@ -337,7 +342,7 @@ fn copied(
         }
     }
     folder.write_plan(plan)?;
-    if state.outstanding().is_empty() {
+    if state.count_outstanding() == 0 {
         folder.end()?;
         if let Some(summaries) = summaries {
             let _ = folder.end_summaries(summaries);

@@ -55,7 +55,7 @@ impl History {
                 let by = if run.is_signed { RunBy::Evaltrail } else { RunBy::Foreign };
                 let reference = RunRef { by, ..head.run_ref() };
                 let (sets, damaged) = (sets_of_run(&run.state), run.damaged);
-                let not_run = run.state.outstanding().len();
+                let not_run = run.state.count_outstanding();
                 Ok(PastRun { run: Arc::new(reference), sets, not_run, damaged })
             }
             RunSource::Adk { app_dir, set_id, .. } => {

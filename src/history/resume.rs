@@ -66,7 +66,7 @@ pub fn unfinished(history: &History, plan: &RunPlan) -> Resume {
 
 fn reopened(path: &Path, history: &History, plan: &RunPlan) -> Result<Option<ResumedRun>, JournalError> {
     let (folder, run) = RunFolder::reopen(path, history.key.clone())?;
-    if (run.ended && run.outstanding().is_empty()) || !run.is_signed {
+    if (run.ended && run.state.count_outstanding() == 0) || !run.is_signed {
         return Ok(None);
     }
     let damaged = run.damaged;

@@ -31,7 +31,7 @@ pub enum PinError {
 /// Keeps a run when old ones are removed, and writes it as the baseline. Returns a message.
 pub fn pin_run(workspace: &Workspace, state: &RunState) -> Result<String, PinError> {
     let run_id = state.plan.run_id.clone();
-    let missing = state.outstanding().len();
+    let missing = state.count_outstanding();
     if missing > 0 {
         return Err(PinError::Unfinished(run_id, missing));
     }

@@ -3,7 +3,7 @@
 
 use super::journal::{JournalWriter, Written};
 use super::outbox::Outbox;
-use super::report::Report;
+use super::report::{Recorded, Report};
 use super::results::write_results;
 use crate::domain::{Attempt, AttemptKey, CancelReason, EndedAttempt, RunEvent, RunPlan, RunState};
 use crate::process::clock::Stopwatch;
@@ -49,7 +49,7 @@ pub(super) struct Dispatcher {
     pub(super) running: BTreeMap<AttemptKey, (usize, CancellationToken)>,
     /// Attempts that are being written, and the channel that reports whether they were; of attempts that ended
     /// together, the last one has it.
-    pub(super) writing: BTreeMap<AttemptKey, (Arc<Attempt>, Option<oneshot::Sender<bool>>)>,
+    pub(super) writing: BTreeMap<AttemptKey, (Arc<Attempt>, Option<oneshot::Sender<Recorded>>)>,
 }
 
 impl Dispatcher {
@@ -169,7 +169,7 @@ impl Dispatcher {
     }
 
     /// Submits finished attempts to the journal. Their events are sent after they were written.
-    fn record(&mut self, attempts: Vec<Arc<Attempt>>, recorded: oneshot::Sender<bool>) {
+    fn record(&mut self, attempts: Vec<Arc<Attempt>>, recorded: oneshot::Sender<Recorded>) {
         let keys: Vec<AttemptKey> = attempts.iter().map(|attempt| attempt.key).collect();
         for attempt in &attempts {
             self.writing.insert(attempt.key, (attempt.clone(), None));
@@ -179,7 +179,7 @@ impl Dispatcher {
         }
         let is_given = self.journal.as_ref().is_some_and(|journal| journal.append(attempts));
         if !is_given {
-            keys.into_iter().for_each(|key| self.unrecorded(key));
+            keys.into_iter().for_each(|key| self.unrecorded(key, Recorded::NotNow));
         }
     }
 
@@ -187,19 +187,19 @@ impl Dispatcher {
     fn written(&mut self, written: Option<Written>) {
         match written {
             Some(Written::Recorded(written)) => {
-                written.into_iter().for_each(|ended| self.finished(ended, true));
+                written.into_iter().for_each(|ended| self.finished(ended, Recorded::Yes));
             }
             Some(Written::Waiting(key, error)) => {
                 if !std::mem::replace(&mut self.is_journal_behind, true) {
                     let again = "writing is retried, and results are kept in memory";
                     self.warn(format!("the run cannot be recorded now; {again}: {error}"));
                 }
-                self.unrecorded(key);
+                self.unrecorded(key, Recorded::NotNow);
             }
             Some(Written::Refused(key, error)) => {
                 let case = self.plan.cases.eval_id(key.case);
                 self.warn(format!("{case} is not recorded: {error}"));
-                self.unrecorded(key);
+                self.unrecorded(key, Recorded::Never);
             }
             Some(Written::Recovered(attempts)) => {
                 self.is_journal_behind = false;
@@ -218,31 +218,31 @@ impl Dispatcher {
             "the run is no longer recorded, results are kept in memory: the journal's thread ended".into(),
         );
         for key in self.writing.keys().copied().collect::<Vec<_>>() {
-            self.unrecorded(key);
+            self.unrecorded(key, Recorded::NotNow);
         }
     }
 
     /// Reports an attempt that was not recorded.
-    fn unrecorded(&mut self, key: AttemptKey) {
+    fn unrecorded(&mut self, key: AttemptKey, recorded: Recorded) {
         if let Some((attempt, _)) = self.writing.get(&key) {
             let ended = EndedAttempt::unrecorded(attempt.clone());
-            self.finished(Arc::new(ended), false);
+            self.finished(Arc::new(ended), recorded);
         }
     }
 
     /// Reports an attempt that ended.
-    fn finished(&mut self, ended: Arc<EndedAttempt>, is_recorded: bool) {
+    fn finished(&mut self, ended: Arc<EndedAttempt>, recorded: Recorded) {
         self.running.remove(&ended.key);
         // An attempt that was written after a delay was reported before.
-        let Some((_, recorded)) = self.writing.remove(&ended.key) else { return };
+        let Some((_, waiting)) = self.writing.remove(&ended.key) else { return };
         self.left = self.left.saturating_sub(1);
         let event = RunEvent::Finished(ended);
         if let Some(state) = &mut self.of_adk {
             state.apply(event.clone());
         }
         self.outbox.push(event);
-        if let Some(recorded) = recorded {
-            let _ = recorded.send(is_recorded);
+        if let Some(waiting) = waiting {
+            let _ = waiting.send(recorded);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::attempt::{Shared, Tell};
 use super::batches::score_batches;
-use super::report::Report;
+use super::report::{Recorded, Report};
 use crate::agents::AttemptMemory;
 use crate::domain::{AttemptKey, Progress, RunPlan};
 use crate::store::{CaseQueue, NextCase};
@@ -63,7 +63,12 @@ pub(super) async fn execute(
     let mut outstanding_attempts = VecDeque::<AttemptKey>::from(outstanding_attempts);
     let mut tasks = JoinSet::new();
     let of_queue = queue.clone();
-    let mut taken = queue.map(|queue| TakenCases { queue, of: std::mem::take(&mut outstanding_attempts) });
+    let cannot_record = CancellationToken::new();
+    let mut taken = queue.map(|queue| TakenCases {
+        queue,
+        of: by_case(std::mem::take(&mut outstanding_attempts)),
+        cannot_record: cannot_record.clone(),
+    });
     while taken.is_some() || !outstanding_attempts.is_empty() {
         let Ok(slot) = slots.clone().acquire_owned().await else { break };
         if let (Some(taken), true) = (&mut taken, outstanding_attempts.is_empty()) {
@@ -89,6 +94,7 @@ pub(super) async fn execute(
         }
         let Ok(cancel) = answer.await else { break };
         let (shared, reports, of_queue) = (shared.clone(), reports.clone(), of_queue.clone());
+        let cannot_record = cannot_record.clone();
         let room: Room = Arc::new(Mutex::new(Some((slot, permit))));
         let memory = AttemptMemory::of(&shared.agents.memory);
         let teller = Teller { key, room: room.clone(), memory: memory.clone(), reports: reports.clone() };
@@ -97,12 +103,17 @@ pub(super) async fn execute(
             let report = one(shared, cancel, teller, recorded).await;
             let _ = reports.send(report).await;
             // The slots are released only now, so that no more attempts than allowed are ever shown at the same time.
-            if is_recorded.await == Ok(false) {
+            let is_recorded = is_recorded.await;
+            if matches!(is_recorded, Ok(Recorded::NotNow | Recorded::Never)) {
                 memory.stays();
-                if let Some(queue) = of_queue {
+            }
+            match (of_queue, is_recorded) {
+                (Some(queue), Ok(Recorded::Never)) => {
                     // If this fails, the case is taken over when this machine is gone.
                     let _ = tokio::task::spawn_blocking(move || queue.give_up(key.case)).await;
                 }
+                (Some(_), Ok(Recorded::NotNow)) => cannot_record.cancel(),
+                _ => {}
             }
             drop(room);
         });
@@ -114,8 +125,16 @@ pub(super) async fn execute(
 /// The cases that this machine takes from a queue.
 struct TakenCases {
     queue: Arc<CaseQueue>,
-    /// The outstanding attempts of all cases.
-    of: VecDeque<AttemptKey>,
+    /// The outstanding attempts of each case.
+    of: HashMap<usize, VecDeque<AttemptKey>>,
+    /// Cancelled when results cannot be recorded on this machine: other machines take the cases.
+    cannot_record: CancellationToken,
+}
+
+fn by_case(attempts: VecDeque<AttemptKey>) -> HashMap<usize, VecDeque<AttemptKey>> {
+    let mut of: HashMap<usize, VecDeque<AttemptKey>> = HashMap::new();
+    attempts.into_iter().for_each(|key| of.entry(key.case).or_default().push_back(key));
+    of
 }
 
 impl TakenCases {
@@ -128,6 +147,11 @@ impl TakenCases {
     ) -> VecDeque<AttemptKey> {
         let mut failures = 0;
         loop {
+            if self.cannot_record.is_cancelled() {
+                let why = "no further cases are taken from the queue, because results cannot be recorded on this machine";
+                let _ = reports.send(Report::Warning(why.into())).await;
+                return VecDeque::new();
+            }
             let queue = self.queue.clone();
             let next = tokio::task::spawn_blocking(move || queue.next());
             let next = tokio::select! {
@@ -136,11 +160,7 @@ impl TakenCases {
                 next = next => next,
             };
             match next {
-                Ok(Ok(NextCase::Run(case))) => {
-                    let (own, others) = self.of.iter().partition(|key| key.case == case);
-                    self.of = others;
-                    return own;
-                }
+                Ok(Ok(NextCase::Run(case))) => return self.of.remove(&case).unwrap_or_default(),
                 Ok(Ok(NextCase::Wait)) => failures = 0,
                 Ok(Ok(NextCase::Finished)) => return VecDeque::new(),
                 Ok(Err(error)) => {
@@ -218,7 +238,7 @@ async fn one(
     shared: Arc<Shared>,
     cancel: CancellationToken,
     mut teller: Teller,
-    recorded: oneshot::Sender<bool>,
+    recorded: oneshot::Sender<Recorded>,
 ) -> Report {
     let key = teller.key;
     let mut attempt = tokio::spawn(async move { shared.run(key, &mut teller).await });

@@ -150,6 +150,7 @@ impl JournalThread {
         let key = attempt.key;
         match self.retry().and_then(|()| self.write(&attempt)) {
             Ok(ended) => self.answer(Written::Recorded(vec![ended])),
+            // `retry` returns no such error.
             Err(error) if error.is_final() => self.answer(Written::Refused(key, error)),
             Err(error) => {
                 self.unwritten.push_back(attempt);
@@ -175,15 +176,19 @@ impl JournalThread {
         ended
     }
 
-    /// Retries the writes that failed.
+    /// Retries the writes that failed. An attempt that no journal can take is reported, and does not hold up the others.
     fn retry(&mut self) -> Result<(), JournalError> {
-        let before = self.unwritten.len();
+        let mut written = 0;
         while let Some(oldest) = self.unwritten.front().cloned() {
-            self.write(&oldest)?;
+            match self.write(&oldest) {
+                Ok(_) => written += 1,
+                Err(error) if error.is_final() => self.answer(Written::Refused(oldest.key, error)),
+                Err(error) => return Err(error),
+            }
             self.unwritten.pop_front();
         }
-        if before > 0 {
-            self.answer(Written::Recovered(before));
+        if written > 0 {
+            self.answer(Written::Recovered(written));
         }
         Ok(())
     }

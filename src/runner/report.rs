@@ -5,6 +5,16 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+/// Whether an attempt that ended was written to the journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Recorded {
+    Yes,
+    /// Not now; it may be written later, or by another machine.
+    NotNow,
+    /// No journal can take it.
+    Never,
+}
+
 /// A message from the executor to the dispatcher.
 pub(super) enum Report {
     /// Requests to start an attempt. Dropping the channel refuses.
@@ -13,11 +23,11 @@ pub(super) enum Report {
     Progress(AttemptKey, Progress),
     /// The attempts ended, which have the slots of one. These stay occupied until the dispatcher replies or drops the
     /// channel.
-    Done(Vec<Arc<Attempt>>, oneshot::Sender<bool>),
+    Done(Vec<Arc<Attempt>>, oneshot::Sender<Recorded>),
     /// Something that the user should know.
     Warning(String),
     /// The attempt was cancelled.
     Dropped(AttemptKey),
     /// The attempt failed because of an error in evaltrail itself.
-    Broke(AttemptKey, String, oneshot::Sender<bool>),
+    Broke(AttemptKey, String, oneshot::Sender<Recorded>),
 }

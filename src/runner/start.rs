@@ -70,8 +70,12 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
         None => Ok(folder),
     });
     let unsigned = opened.as_ref().is_ok_and(|folder| !folder.is_signed()).then(unsigned_words);
-    let (journal, warning) = open_or_warn(opened, &state);
-    let outstanding_attempts = state.outstanding();
+    let (journal, warning) = open_or_warn(opened, &state, prepared.whole.is_some());
+    // What a shard does not record is lost for the others.
+    let (outstanding_attempts, queue) = match prepared.whole.is_some() && journal.is_none() {
+        true => (Vec::new(), None),
+        false => (state.outstanding(), prepared.queue),
+    };
     let (listener, events) = mpsc::channel(WAITING);
     let (orders, order_box) = mpsc::unbounded_channel();
     let (reports, report_box) = mpsc::channel(WAITING);
@@ -104,10 +108,7 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
     tokio::spawn(async move {
         let found = preflight::warnings(&shared).await;
         warning.into_iter().chain(unsigned).chain(found).for_each(|warning| dispatcher.warn(warning));
-        tokio::join!(
-            execute(shared, (outstanding_attempts, prepared.queue), reports, closing),
-            dispatcher.dispatch()
-        );
+        tokio::join!(execute(shared, (outstanding_attempts, queue), reports, closing), dispatcher.dispatch());
     });
     Run { state, events, handle: RunHandle { orders } }
 }
@@ -121,11 +122,18 @@ fn unsigned_words() -> String {
 fn open_or_warn(
     opened: Result<RunFolder, JournalError>,
     state: &RunState,
+    is_shard: bool,
 ) -> (Option<JournalWriter>, Option<String>) {
     let why = match opened.map(|folder| JournalWriter::start(folder, state)) {
         Ok(Ok(journal)) => return (Some(journal), None),
         Ok(Err(error)) => error.to_string(),
         Err(error) => error.to_string(),
     };
-    (None, Some(format!("the run is not recorded, results are kept in memory: {why}")))
+    let words = match is_shard {
+        true => {
+            "nothing is run, because other machines need the records of a shard, and it cannot be recorded"
+        }
+        false => "the run is not recorded, results are kept in memory",
+    };
+    (None, Some(format!("{words}: {why}")))
 }

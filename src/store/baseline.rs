@@ -3,6 +3,7 @@
 //! no error messages, and no addresses or command lines of agents. Agents are named by their labels, which contain no
 //! secrets.
 
+use super::plan_file::MOST_ATTEMPTS;
 use super::plan_file::relative_to;
 use super::read::{read_file, read_head, read_text_file};
 use super::save::{Replace, create, remove, replace};
@@ -195,6 +196,9 @@ pub fn read_baseline(workspace: &Path) -> io::Result<Option<Baseline>> {
     let file: WholeFile = serde_json::from_str(&text).map_err(|error| invalid(error.to_string()))?;
     if file.format > FORMAT {
         return Err(invalid(format!("format {} was written by a newer evaltrail", file.format)));
+    }
+    if file.cases.len().saturating_mul(file.run.repeat as usize) > MOST_ATTEMPTS {
+        return Err(invalid(format!("it has more than {MOST_ATTEMPTS} attempts")));
     }
     if let Some(line) = file.cases.iter().find(|line| line.case.set >= file.run.sets.len()) {
         return Err(invalid(format!("case {:?} refers to a set that is not there", line.case.eval_id)));

@@ -7,6 +7,7 @@
 //! <cache>/buckets/gs/<bucket>/versions.json   the version of each of them
 //! ```
 
+use super::lock::try_lock;
 use super::places::Places;
 use super::read::read_file;
 use super::temporary::write_beside;
@@ -14,7 +15,7 @@ use crate::buckets::{BigQueryTable, Bucket, BucketAddress, BucketError, Scheme, 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
@@ -64,17 +65,16 @@ const LOCKED_FOR: Duration = Duration::from_secs(300);
 fn lock_within(file: &File, limit: Duration) -> io::Result<()> {
     let began = Instant::now();
     loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) if began.elapsed() > limit => {
+        match try_lock(file) {
+            true => return Ok(()),
+            false if began.elapsed() > limit => {
                 let why = format!(
                     "another evaltrail process has been copying from this bucket for {} s",
                     limit.as_secs()
                 );
                 return Err(io::Error::new(io::ErrorKind::TimedOut, why));
             }
-            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
+            false => std::thread::sleep(Duration::from_millis(5)),
         }
     }
 }
@@ -184,7 +184,9 @@ impl Copies {
     /// The path of the copy of an object or a folder.
     fn path_of(&self, key: &str) -> PathBuf {
         let files = self.folder.join(FILES);
-        if key.is_empty() { files } else { key.split('/').fold(files, |path, part| path.join(part)) }
+        // The drive of a folder on Windows would be another place.
+        let name = |part: &str| if cfg!(windows) { part.replace(':', "_") } else { part.to_string() };
+        if key.is_empty() { files } else { key.split('/').fold(files, |path, part| path.join(name(part))) }
     }
 
     fn update_file(

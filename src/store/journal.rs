@@ -7,6 +7,7 @@
 
 use super::journal_line::{JOURNAL, read_attempt, sign_line, verified, with_key};
 use super::journal_records::JournalRecords;
+use super::lock::try_lock;
 use super::own_folder::OwnFolder;
 use super::plan_file::{self, PLAN, StoredPlan, plan_text, workspace_of};
 use super::read::read_line_within;
@@ -48,6 +49,10 @@ impl JournalError {
 fn at(path: &Path) -> impl FnOnce(io::Error) -> JournalError {
     let path = path.display().to_string();
     move |source| JournalError { path, source }
+}
+
+fn taken() -> io::Error {
+    io::Error::new(io::ErrorKind::WouldBlock, "another evaltrail is writing this run")
 }
 
 /// The folder of a run that is being written. It is locked.
@@ -114,7 +119,9 @@ impl RunFolder {
         let folder = runs.make_folder(&plan.run_id).map_err(at(&runs.path().join(&plan.run_id)))?;
         let journal_path = folder.path().join(JOURNAL);
         let lock = folder.append(LOCK).map_err(at(folder.path()))?;
-        lock.try_lock().map_err(|error| at(folder.path())(error.into()))?;
+        if !try_lock(&lock) {
+            return Err(at(folder.path())(taken()));
+        }
         let journal = folder.create(JOURNAL).map_err(at(&journal_path))?;
         // Without a number the order of runs is not defined, so the run is not signed.
         let numbered = key.and_then(|key| key.next_number().ok().map(|number| (key, number)));
@@ -141,8 +148,9 @@ impl RunFolder {
         let folder = OwnFolder::of_run(path).map_err(at(path))?;
         let journal_path = path.join(JOURNAL);
         let lock = folder.append(LOCK).map_err(at(path))?;
-        let taken = |_| io::Error::new(io::ErrorKind::WouldBlock, "another evaltrail is writing this run");
-        lock.try_lock().map_err(taken).map_err(at(path))?;
+        if !try_lock(&lock) {
+            return Err(at(path)(taken()));
+        }
         let journal = folder.append(JOURNAL).map_err(at(&journal_path))?;
         let run = load_run_with(path, key.as_ref(), InMemory::Whole)?;
         folder.cut(JOURNAL, run.journal_length).map_err(at(&journal_path))?;
@@ -543,7 +551,7 @@ pub fn run_path(workspace: &Path, run_id: &str) -> PathBuf {
 pub fn remove_run(path: &Path) -> Result<bool, JournalError> {
     let folder = OwnFolder::of_run(path).map_err(at(path))?;
     let lock = folder.append(LOCK);
-    if lock.as_ref().is_ok_and(|lock| lock.try_lock().is_err()) {
+    if lock.as_ref().is_ok_and(|lock| !try_lock(lock)) {
         return Ok(false);
     }
     // Some file systems do not delete a folder with a file that is open.

@@ -19,6 +19,7 @@ mod edits;
 mod journal;
 mod journal_line;
 mod journal_records;
+mod lock;
 mod own_folder;
 mod places;
 mod plan_file;
@@ -53,7 +54,7 @@ pub use journal::{
     run_folders, run_path,
 };
 pub use places::Places;
-pub use plan_file::{RUN_FORMAT, StoredPlan};
+pub use plan_file::{MOST_ATTEMPTS, RUN_FORMAT, StoredPlan};
 pub use pushed::{PushError, RunPush, copy_pushed_runs, has_pushed_runs};
 pub use queue::{CaseQueue, MOST_QUEUED, NextCase};
 pub use read::{read_file, read_head, read_text_file};
@@ -66,6 +67,4 @@ pub use summaries::SummaryWriter;
 pub use temporary::sweep;
 pub use trust::{Fingerprint, Trust, fingerprint};
 pub use verdicts::{read_verdicts, save_verdicts};
-pub use whole_plan::{
-    MOST_ATTEMPTS, WholePlan, parse_whole_plan, shard_folders, whole_plan_of, whole_plan_text,
-};
+pub use whole_plan::{WholePlan, parse_whole_plan, shard_folders, whole_plan_of, whole_plan_text};

@@ -92,8 +92,17 @@ pub(super) fn plan_text(
     Ok(text)
 }
 
-/// Checks that every case is of a set of the plan.
-pub(super) fn check_sets(plan: &RunPlan) -> io::Result<()> {
+/// The maximum number of attempts of a run.
+pub const MOST_ATTEMPTS: usize = 5_000_000;
+
+/// Checks that every case is of a set of the plan, and that there are not too many attempts.
+pub(super) fn check_plan(plan: &RunPlan) -> io::Result<()> {
+    if plan.options.repeat == 0 || plan.attempts() > MOST_ATTEMPTS {
+        return Err(invalid(format!(
+            "it has {} attempts; from 1 to {MOST_ATTEMPTS} are possible",
+            plan.attempts()
+        )));
+    }
     match plan.cases.iter().find(|case| case.set >= plan.sets.len()) {
         None => Ok(()),
         Some(case) => {
@@ -128,7 +137,7 @@ pub(super) fn read_plan(folder: &OwnFolder, key: Option<&RunKey>) -> io::Result<
         None => return Err(invalid("\"format\" is not a whole number".into())),
     };
     let mut plan: RunPlan = serde_json::from_str(&text)?;
-    check_sets(&plan)?;
+    check_plan(&plan)?;
     if relative {
         let workspace = workspace_of(folder.path());
         each_path(&mut plan.sets, |path| *path = workspace.join(&*path));

@@ -55,7 +55,7 @@ impl RunKey {
     /// The number of a new run: greater than that of every earlier run, independent of the clock.
     pub(super) fn next_number(&self) -> io::Result<u64> {
         let lock = File::create(self.folder.join("lock"))?;
-        lock.lock()?;
+        super::lock::lock(&lock);
         let file = self.folder.join("last_number");
         let last = match fs::read_to_string(&file) {
             Ok(text) => text.trim().parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?,

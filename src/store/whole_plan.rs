@@ -1,15 +1,13 @@
 //! `whole_plan.json`: the plan of all shards, in the folder of the run of each of them.
 
 use super::own_folder::OwnFolder;
-use super::plan_file::{PLAN, check_sets, each_path, invalid, plan_text};
+use super::plan_file::{PLAN, check_plan, each_path, invalid, plan_text};
 use crate::domain::RunPlan;
 use serde::Deserialize;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// The maximum number of attempts of a run.
-pub const MOST_ATTEMPTS: usize = 5_000_000;
 /// The name of the file.
 pub(super) const WHOLE_PLAN: &str = "whole_plan.json";
 
@@ -41,13 +39,10 @@ pub fn parse_whole_plan(text: &[u8], workspace: &Path) -> io::Result<WholePlan> 
         plan: RunPlan,
     }
     let Written { split, problems, mut plan } = serde_json::from_slice(text)?;
-    check_sets(&plan)?;
+    check_plan(&plan)?;
     let is_inside = |path: &PathBuf| path.components().all(|part| matches!(part, Component::Normal(_)));
     if let Some(set) = plan.sets.iter().find(|set| !is_inside(&set.path)) {
         return Err(invalid(format!("{} is outside of the workspace", set.path.display())));
-    }
-    if plan.options.repeat == 0 || plan.attempts() > MOST_ATTEMPTS {
-        return Err(invalid(format!("it has {} attempts", plan.attempts())));
     }
     each_path(&mut plan.sets, |path| *path = workspace.join(&*path));
     if let Some(recording) = &mut plan.judge.recording {

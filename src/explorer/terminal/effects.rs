@@ -362,9 +362,13 @@ impl EffectExecutor {
             let mut watched = Vec::new();
             let (_, mut changes) = std::sync::mpsc::channel();
             loop {
-                let folders = result_folders(&workspace);
                 let is_first = watched.is_empty();
-                if folders != watched {
+                // Listed again after they are watched: what appears in between is watched, too.
+                loop {
+                    let folders = result_folders(&workspace);
+                    if folders == watched {
+                        break;
+                    }
                     let (changed, waiting) = std::sync::mpsc::channel();
                     let watch = Watch::of_results(&folders, move || {
                         let _ = changed.send(());
