@@ -174,6 +174,20 @@ mod tests {
         assert!(!is_bucket_address("http://x/y") && !is_bucket_address("C:\\x") && !is_bucket_address("x"));
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn the_address_of_a_folder_has_no_parents() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = dunce::canonicalize(folder.path()).unwrap();
+        std::fs::create_dir_all(real.join("a/b")).unwrap();
+        std::os::unix::fs::symlink(real.join("a/b"), real.join("link")).unwrap();
+        let key = |path: &str| BucketAddress::of_folder(&real.join(path)).unwrap().local_path().unwrap();
+        assert_eq!(key("a/../new"), real.join("new"));
+        assert_eq!(key("link/../new"), real.join("a/new"), "as the system resolves it");
+        assert_eq!(key("gone/../new/./x"), real.join("new/x"));
+        assert_eq!(key("link"), real.join("link"), "a path without them stays as it is");
+    }
+
     #[test]
     fn addresses_that_would_lead_elsewhere_are_refused() {
         for text in [

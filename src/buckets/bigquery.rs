@@ -178,8 +178,15 @@ impl BigQueryTable {
         let table = self.clone();
         self.wait_for(async move {
             table.create(&rows).await?;
-            for batch in rows.chunks(BATCH) {
-                table.append_batch(batch).await?;
+            for (number, batch) in rows.chunks(BATCH).enumerate() {
+                let appended = table.append_batch(batch).await;
+                appended.map_err(|error| match number {
+                    0 => error,
+                    number => {
+                        let (before, all) = (number * BATCH, rows.len());
+                        BucketError::Other(format!("{error}; {before} of {all} rows were appended before"))
+                    }
+                })?;
             }
             Ok(())
         })

@@ -448,9 +448,10 @@ fn words(error: &Error) -> String {
     told.replace('\n', " ")
 }
 
-/// The vendor, the product and the tag of this machine, as its firmware reports them.
+/// The vendor, the product and the tag of this machine, as its firmware reports them, and the version of the firmware,
+/// which alone names the vendor of older machines of EC2.
 fn machine() -> String {
-    let names = ["sys_vendor", "product_name", "chassis_asset_tag"];
+    let names = ["sys_vendor", "product_name", "chassis_asset_tag", "bios_version"];
     let read = |name: &str| std::fs::read_to_string(Path::new("/sys/class/dmi/id").join(name)).ok();
     names.into_iter().filter_map(read).collect()
 }

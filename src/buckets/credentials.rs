@@ -32,8 +32,11 @@ pub(super) fn check(scheme: Scheme, environment: &Environment) -> Result<(), Str
 }
 
 fn check_gcs(environment: &Environment) -> Result<(), String> {
-    let login = (environment.variable)("HOME")
-        .map(|home| Path::new(&home).join(".config/gcloud/application_default_credentials.json"));
+    let folder = match cfg!(windows) {
+        true => (environment.variable)("APPDATA").map(|data| Path::new(&data).join("gcloud")),
+        false => (environment.variable)("HOME").map(|home| Path::new(&home).join(".config/gcloud")),
+    };
+    let login = folder.map(|folder| folder.join("application_default_credentials.json"));
     let is_known = environment.has_any(&[
         "GOOGLE_SERVICE_ACCOUNT",
         "GOOGLE_SERVICE_ACCOUNT_PATH",
@@ -60,7 +63,7 @@ fn check_s3(environment: &Environment) -> Result<(), String> {
         "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
         "AWS_CONTAINER_CREDENTIALS_FULL_URI",
         "AWS_SKIP_SIGNATURE",
-    ]) || environment.machine.contains("Amazon EC2")
+    ]) || environment.machine.to_lowercase().contains("amazon")
         || aws_profile(environment).is_some();
     known_or(is_known, || {
         let profile = (environment.variable)("AWS_PROFILE").map(|name| format!(" --profile {name}"));

@@ -4,12 +4,13 @@ use super::output::{print_log_command, tell};
 use crate::domain::RunState;
 use crate::report::{ReportFormat, github_annotations};
 use crate::store::append_to;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Prints an annotation for each cause, and appends the Markdown report to the file that `GITHUB_STEP_SUMMARY` names.
 /// With the JSON report on standard output, the annotations are on standard error, where GitHub reads them, too.
-pub(super) fn write(state: &RunState, is_output_json: bool) {
-    for line in github_annotations(state) {
+pub(super) fn write(state: &RunState, root: &Path, is_output_json: bool) {
+    let top = root.ancestors().find(|folder| folder.join(".git").exists());
+    for line in github_annotations(state, top) {
         print_log_command(&line, is_output_json);
     }
     let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else { return };

@@ -6,7 +6,7 @@ use super::interrupts::Interrupts;
 use super::output::{paint, tell};
 use super::progress::{Reporter, Verbosity};
 use super::uploader::Uploader;
-use crate::domain::{CancelReason, RunEvent, RunState, clean_line};
+use crate::domain::{CancelReason, RunEvent, RunState, Status, clean_line};
 use crate::history::ResumedRun;
 use crate::runner::{self, Prepared, Run, RunHandle};
 use crate::workspace::Workspace;
@@ -65,9 +65,11 @@ pub(super) async fn carry_to_the_end(
                     reporter.erase();
                     tell(&format!("warning: {}", clean_line(warning)));
                 }
-                let is_finished = matches!(event, RunEvent::Finished(_));
+                // Counting takes time in proportion to all attempts.
+                let may_be_last =
+                    matches!(&event, RunEvent::Finished(attempt) if attempt.status != Status::Passed);
                 state.apply(event);
-                if is_finished && !stopped && fail_fast.is_some_and(|most| counted_failures(&state) >= before + most) {
+                if may_be_last && !stopped && fail_fast.is_some_and(|most| counted_failures(&state) >= before + most) {
                     stopped = true;
                     reporter.erase();
                     tell("stopping after the first failures (--fail-fast); attempts in flight are finished");

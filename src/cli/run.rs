@@ -195,7 +195,7 @@ fn conclude(
         say(words);
     }
     if cases.github {
-        github::write(state, cases.json);
+        github::write(state, &workspace.root, cases.json);
     }
     // Removed only after the reports were written, because they are read from the journal, which may be removed.
     if let Some(words) = runner::remove_old(workspace) {

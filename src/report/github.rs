@@ -3,6 +3,7 @@
 use super::failures::{FailedCase, failed_cases, groups_of};
 use crate::analysis::FailureGroup;
 use crate::domain::{RunState, clean_line};
+use std::path::Path;
 
 /// GitHub shows at most this number of annotations of a step.
 const MOST: usize = 10;
@@ -13,11 +14,12 @@ const LONGEST: usize = 1000;
 
 /// One annotation for each cause that failures share, the largest group first, then one for each other failure: errors,
 /// then warnings for failures of quarantined cases.
-pub fn github_annotations(state: &RunState) -> Vec<String> {
+/// `top` is the folder of the repository, from which GitHub reads the paths of files.
+pub fn github_annotations(state: &RunState, top: Option<&Path>) -> Vec<String> {
     let is_quarantined = |case: &FailedCase| state.plan.cases.quarantine(case.key.case).is_some();
     let (apart, counted): (Vec<_>, Vec<_>) = failed_cases(state).into_iter().partition(is_quarantined);
-    let mut lines = annotations(state, "error", &counted);
-    lines.extend(annotations(state, "warning", &apart));
+    let mut lines = annotations((state, top), "error", &counted);
+    lines.extend(annotations((state, top), "warning", &apart));
     if lines.len() > MOST {
         let more = lines.split_off(MOST - 1);
         let level = if more.iter().any(|line| line.starts_with("::error")) { "error" } else { "warning" };
@@ -27,7 +29,7 @@ pub fn github_annotations(state: &RunState) -> Vec<String> {
     lines
 }
 
-fn annotations(state: &RunState, level: &str, failed: &[FailedCase]) -> Vec<String> {
+fn annotations((state, top): (&RunState, Option<&Path>), level: &str, failed: &[FailedCase]) -> Vec<String> {
     let found = groups_of(failed);
     let of_group = |group: &FailureGroup| {
         let cases: Vec<&FailedCase> = group.members.iter().map(|at| &failed[*at]).collect();
@@ -35,17 +37,25 @@ fn annotations(state: &RunState, level: &str, failed: &[FailedCase]) -> Vec<Stri
             1 => group.cause.words(),
             count => format!("{count} cases: {}", group.cause.words()),
         };
-        annotation(state, level, &cases, &title)
+        annotation((state, top), level, &cases, &title)
     };
     let alone = found.alone.iter().map(|at| {
         let case = &failed[*at];
-        annotation(state, level, &[case], state.plan.cases.eval_id(case.key.case))
+        annotation((state, top), level, &[case], state.plan.cases.eval_id(case.key.case))
     });
     found.specific().iter().map(of_group).chain(alone).collect()
 }
 
-fn annotation(state: &RunState, level: &str, cases: &[&FailedCase], title: &str) -> String {
-    let file = cases.first().map(|case| &state.plan.set_of(case.key.case).file);
+fn annotation(
+    (state, top): (&RunState, Option<&Path>),
+    level: &str,
+    cases: &[&FailedCase],
+    title: &str,
+) -> String {
+    let file = cases.first().map(|case| {
+        let set = state.plan.set_of(case.key.case);
+        path_below(top, &set.path).unwrap_or_else(|| set.file.clone())
+    });
     let line = |case: &&FailedCase| {
         let attempt = case.attempt(state)?;
         Some(format!("{}: {}", attempt.eval_id, attempt.reason()))
@@ -56,8 +66,14 @@ fn annotation(state: &RunState, level: &str, cases: &[&FailedCase], title: &str)
     }
     let text: Vec<String> =
         text.iter().map(|line| clean_line(line).chars().take(LONGEST).collect()).collect();
-    let file = property(file.map_or("", String::as_str));
+    let file = property(&file.unwrap_or_default());
     format!("::{level} file={file},title={}::{}", property(title), data(&text.join("\n")))
+}
+
+/// The path below a folder, with slashes; `None` if it is not there.
+fn path_below(top: Option<&Path>, path: &Path) -> Option<String> {
+    let below = path.strip_prefix(top?).ok()?;
+    Some(below.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/"))
 }
 
 /// Escapes a message as GitHub reads it.
@@ -77,6 +93,9 @@ mod tests {
     #[test]
     fn nothing_in_a_text_ends_an_annotation_or_begins_another() {
         assert_eq!(property("a,b: c%\n::error::x"), "a%2Cb%3A c%25⏎%3A%3Aerror%3A%3Ax");
+        let set = Path::new("/repo/evals/s.json");
+        assert_eq!(path_below(Some(Path::new("/repo")), set).as_deref(), Some("evals/s.json"));
+        assert_eq!((path_below(Some(Path::new("/other")), set), path_below(None, set)), (None, None));
         assert_eq!(data("50 %\n::stop-commands::x"), "50 %25%0A::stop-commands::x");
     }
 }

@@ -4,6 +4,8 @@ use crate::domain::{AgentSpec, RunPlan};
 use crate::formats::read_dotenv;
 use crate::store::read_text_file;
 use crate::workspace::Workspace;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD_NO_PAD;
 use regex::Regex;
 use serde_json::Value;
 use std::cmp::Reverse;
@@ -134,10 +136,16 @@ fn named_variables(plan: &RunPlan) -> BTreeSet<String> {
     names
 }
 
-/// A secret as it is, and as it is in an address.
-fn spellings(value: &str) -> [String; 2] {
-    let url: String = url::form_urlencoded::byte_serialize(value.as_bytes()).collect();
-    [value.to_string(), url]
+/// A secret as it is, as it is in an address, in a text of JSON, in a text of JSON within another one, and in Base64.
+fn spellings(value: &str) -> BTreeSet<String> {
+    let in_form: String = url::form_urlencoded::byte_serialize(value.as_bytes()).collect();
+    let in_path = in_form.replace('+', "%20");
+    let in_json = |text: &str| {
+        let quoted = Value::from(text).to_string();
+        quoted[1..quoted.len() - 1].to_string()
+    };
+    let (once, base64): (String, String) = (in_json(value), BASE64_STANDARD_NO_PAD.encode(value));
+    [value.to_string(), in_form, in_path, in_json(&once), once, base64].into()
 }
 
 /// A text in which a folder is replaced where it is a whole folder, and not the beginning of another name.
@@ -189,11 +197,17 @@ mod tests {
         let mut value = json!({
             "expected": {"text": "a\"b/c+d \\e", "order": 12345678, "other": 1.5},
             "address": "?key=a%22b%2Fc%2Bd+%5Ce",
+            "path": "/a%22b%2Fc%2Bd%20%5Ce/",
+            "json": "{\"p\": \"a\\\"b/c+d \\\\e\"}",
+            "base64": "YSJiL2MrZCBcZQ==",
         });
         known.redact(&mut value);
         let shown = json!({
             "expected": {"text": "[redacted]", "order": "[redacted]", "other": 1.5},
             "address": "?key=[redacted]",
+            "path": "/[redacted]/",
+            "json": "{\"p\": \"[redacted]\"}",
+            "base64": "[redacted]==",
         });
         assert_eq!(value, shown);
     }

@@ -143,6 +143,11 @@ pub fn claim(
                 continue;
             }
         }
+        if generation + 1 >= MOST_CLAIMS {
+            let why =
+                format!("{}: the claim {generation} is not one of evaltrail's; delete it", bucket.address());
+            return Err(BucketError::Other(why));
+        }
         let text = json(own);
         match bucket.create(&generation_name(generation + 1), text) {
             Ok(_) => {

@@ -105,6 +105,9 @@ pub enum SaveError {
     /// The file is a copy of an object, which could not be written. Contains the message.
     #[error("{0}; nothing was written")]
     Bucket(String),
+    /// The object has the new text, but its copy on this machine does not. Contains the message.
+    #[error("the object has the new text, but its copy on this machine could not be updated: {0}")]
+    OnlyObject(String),
     /// An error of the disk, the folder or the system.
     #[error("{0}; the file is unchanged")]
     Io(#[from] io::Error),
@@ -157,9 +160,14 @@ pub fn replace(job: Replace) -> Result<Option<String>, SaveError> {
         },
         error => of_copy(error),
     })?;
-    let temporary = write_beside(folder, Some((&file, &meta)), |out| out.write_all(job.new))?;
-    let path = temporary.into_temp_path();
-    swap_in(path, file, &target, job.read)?;
+    let written = write_beside(folder, Some((&file, &meta)), |out| out.write_all(job.new));
+    let swapped = written
+        .map_err(SaveError::from)
+        .and_then(|temporary| swap_in(temporary.into_temp_path(), file, &target, job.read));
+    swapped.map_err(|error| match version {
+        Some(_) => SaveError::OnlyObject(error.to_string()),
+        None => error,
+    })?;
     finish_copy(copy.zip(version));
     Ok(sync_folder(folder).err().map(|error| format!("saved, but syncing the disk failed: {error}")))
 }

@@ -40,6 +40,9 @@ pub fn parse_whole_plan(text: &[u8], workspace: &Path) -> io::Result<WholePlan> 
     }
     let Written { split, problems, mut plan } = serde_json::from_slice(text)?;
     check_plan(&plan)?;
+    if plan.options.repeat == 0 {
+        return Err(invalid("it has 0 attempts".into()));
+    }
     let is_inside = |path: &PathBuf| path.components().all(|part| matches!(part, Component::Normal(_)));
     if let Some(set) = plan.sets.iter().find(|set| !is_inside(&set.path)) {
         return Err(invalid(format!("{} is outside of the workspace", set.path.display())));

@@ -267,6 +267,28 @@ fn statuses(path: &Path) -> BTreeMap<String, String> {
     found
 }
 
+/// What a machine does not record is lost: it leaves the cases of a queue to the others.
+#[test]
+fn a_machine_that_cannot_record_takes_no_cases_from_a_queue() {
+    let (faulty, healthy) = (answers(12), answers(12));
+    let runs = healthy.path().join("runs");
+    std::fs::write(faulty.path().join(".evaltrail"), "not a folder").unwrap();
+    let take = |place: &Path| {
+        // A path with `..` is that of the same folder.
+        let to = runs.join("../runs");
+        output(&mut machine(
+            place,
+            "home",
+            &["score", "answers.jsonl", "-q", "--queue", to.to_str().unwrap()],
+        ))
+    };
+    let nothing = take(faulty.path());
+    assert_eq!(nothing.status.code(), Some(2), "{}", both(&nothing));
+    assert!(both(&nothing).contains("nothing is run, because other machines need"), "{}", both(&nothing));
+    let all = take(healthy.path());
+    assert!(both(&all).contains("this machine ran 12 of 12 attempts"), "{}", both(&all));
+}
+
 /// Eight machines take 2,000 cases from a queue, and three of them are killed: each of the others has the result of every
 /// case once, and they are those of one machine.
 #[test]

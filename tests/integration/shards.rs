@@ -291,6 +291,14 @@ fn shards_that_are_merged_already_do_not_stand_in_for_missing_ones() {
     let run =
         listed["runs"].as_array().unwrap().iter().find(|run| run["run_id"] == resumed.as_str()).unwrap();
     assert_eq!(run["merged"].as_array().unwrap().len(), 2);
+    // Those that are named are merged again.
+    let run = |path: PathBuf| path.join("whole_plan.json").exists().then(|| path.display().to_string());
+    let runs = std::fs::read_dir(place.path().join(".evaltrail/runs")).unwrap();
+    let named: Vec<String> = runs.filter_map(|entry| run(entry.unwrap().path())).collect();
+    let named: Vec<&str> = named.iter().map(String::as_str).collect();
+    assert_eq!(named.len(), 5);
+    let again = merge(place.path(), &named);
+    assert!(said(&again).contains("merged 3 of 3 shards: 6 of 6 cases"), "{}", said(&again));
 }
 
 #[test]
@@ -385,6 +393,9 @@ fn hostile_shards_are_refused() {
         assert_eq!((code, runs), (Some(2), 2), "{words}: {said}");
         assert!(said.contains(words), "{words}: {said}");
     }
+    let (code, said, _) = attack("run.json", &|run| run["options"]["repeat"] = u32::MAX.into());
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("it has 8589934590 attempts; at most 5000000 are possible"), "{said}");
     // What a shard says about repetitions does not count.
     let (code, said, _) = attack("run.json", &|run| run["options"]["repeat"] = 0.into());
     assert_eq!(code, Some(1), "{said}");
