@@ -417,31 +417,30 @@ fn compared_metrics(
 ) -> Vec<ComparedMetric> {
     let comparable = cases.iter().filter(|case| case.fate != CaseFate::Edited);
     let pairs: Vec<(usize, usize)> = comparable.filter_map(|case| case.before.zip(case.after)).collect();
-    let mut names: Vec<String> = Vec::new();
-    for attempt in pairs.iter().flat_map(|(_, b)| after.attempts_of(*b)) {
-        for metric in &attempt.metrics {
-            if !names.contains(&metric.metric) {
-                names.push(metric.metric.clone());
+    // One pass over the cases: the summaries of their attempts are compressed in the order of the cases.
+    let mut found: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
+    for (a, b) in pairs {
+        let (a, b) = (before.attempts_of(a), after.attempts_of(b));
+        for metric in b.iter().flat_map(|attempt| &attempt.metrics) {
+            if !found.iter().any(|(name, _)| *name == metric.metric) {
+                found.push((metric.metric.clone(), Vec::new()));
             }
         }
+        for (name, scores) in &mut found {
+            scores.extend(score(&a, name).zip(score(&b, name)));
+        }
     }
-    names.iter().filter_map(|name| compared_metric(before, after, &pairs, name)).collect()
+    found.into_iter().filter_map(|(metric, scores)| compared_metric(metric, &scores)).collect()
 }
 
-fn compared_metric(
-    before: &RunToCompare,
-    after: &RunToCompare,
-    pairs: &[(usize, usize)],
-    name: &str,
-) -> Option<ComparedMetric> {
-    let scores: Vec<(f64, f64)> =
-        pairs.iter().filter_map(|(a, b)| Some((score(before, *a, name)?, score(after, *b, name)?))).collect();
+/// Compares the scores of a metric in two runs, case by case.
+fn compared_metric(metric: String, scores: &[(f64, f64)]) -> Option<ComparedMetric> {
     let cases = scores.len();
     let mean = |of: fn(&(f64, f64)) -> f64| scores.iter().map(of).sum::<f64>() / cases as f64;
     // Means of equal scores in another order may differ in their last digits.
     let differences: Vec<f64> = scores.iter().map(|(a, b)| ((b - a) * 1e9).round() / 1e9).collect();
     (cases > 0).then(|| ComparedMetric {
-        metric: name.to_string(),
+        metric,
         cases,
         before: mean(|(a, _)| *a),
         after: mean(|(_, b)| *b),
@@ -449,9 +448,8 @@ fn compared_metric(
     })
 }
 
-/// The mean score of a case over its attempts that have one.
-fn score(run: &RunState, case: usize, metric: &str) -> Option<f64> {
-    let attempts = run.attempts_of(case);
+/// The mean score over the attempts of a case that have one.
+fn score(attempts: &[Arc<EndedAttempt>], metric: &str) -> Option<f64> {
     let of = |attempt: &Arc<EndedAttempt>| attempt.metrics.iter().find(|one| one.metric == metric)?.score;
     let scores: Vec<f64> = attempts.iter().filter_map(of).collect();
     (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64)

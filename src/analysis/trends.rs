@@ -26,6 +26,8 @@ pub struct FailingSince {
     pub last_passed: Option<CasePoint>,
     /// The number of these runs.
     pub runs: usize,
+    /// Whether some of the attempts in these runs passed.
+    pub is_flaky: bool,
 }
 
 impl FailingSince {
@@ -46,11 +48,13 @@ pub fn failing_since(points: &[CasePoint]) -> Option<FailingSince> {
         .filter(|point| matches!(point.status, Status::Passed | Status::Failed | Status::Errored));
     let mut since: Option<FailingSince> = None;
     for &point in evaluated {
-        let failing = since.unwrap_or(FailingSince { first: point, last_passed: None, runs: 0 });
+        let failing =
+            since.unwrap_or(FailingSince { first: point, last_passed: None, runs: 0, is_flaky: false });
         if point.status == Status::Passed {
             return since.map(|since| FailingSince { last_passed: Some(point), ..since });
         }
-        since = Some(FailingSince { first: point, runs: failing.runs + 1, ..failing });
+        let is_flaky = failing.is_flaky || point.passed > 0;
+        since = Some(FailingSince { first: point, runs: failing.runs + 1, is_flaky, ..failing });
     }
     since
 }

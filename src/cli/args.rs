@@ -232,6 +232,9 @@ pub(super) struct ExportArgs {
     /// The file; by default run-ID.evaltrail
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub(super) force: bool,
     /// The folder of the runs
     #[arg(long = "in", value_name = "FOLDER", default_value = ".")]
     pub(super) folder: PathBuf,

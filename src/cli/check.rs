@@ -3,12 +3,17 @@
 use super::Exit;
 use super::args::{CheckArgs, ColorWhen};
 use super::output::{paint, plural, say};
-use crate::domain::{Status, clean_line};
+use crate::domain::{CaseNotes, Status, clean_line};
 use crate::formats::adk::{Issue, Severity, check_text};
-use crate::formats::check_rows;
+use crate::formats::json::position;
+use crate::formats::{FileProblem, Notes, check_rows};
 use crate::report::Paint;
+use crate::runner::Stamp;
 use crate::stubs::{StubError, StubFile, StubLine};
-use crate::workspace::{STUBS_ENDING, SetPath, Workspace, open_set, read_text, stubs_path};
+use crate::workspace::{
+    NOTES_ENDING, STUBS_ENDING, SetPath, Workspace, notes_path, open_set, read_text, stubs_path,
+};
+use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -44,11 +49,10 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
     Ok(if wrong { Exit::UsageError } else { Exit::Success })
 }
 
-/// The files to check: a file with any name and its stubs, or the eval sets, tests and configs of a folder.
+/// The files to check: a file with any name and those beside it, or the eval sets, tests and configs of a folder.
 fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if path.is_file() {
-        let beside = Some(stubs_path(path)).filter(|stubs| stubs.is_file());
-        return Ok([path.to_path_buf()].into_iter().chain(beside).collect());
+        return Ok([path.to_path_buf()].into_iter().chain(beside(path)).collect());
     }
     let workspace = Workspace::open(path)?;
     let mut files: Vec<PathBuf> = workspace.sets.into_iter().map(|set| set.path).collect();
@@ -56,19 +60,31 @@ fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
         files.iter().filter_map(|file| file.parent().map(Path::to_path_buf)).collect();
     folders.dedup();
     let configs = folders.into_iter().map(|folder| folder.join("test_config.json"));
-    let stubs: Vec<PathBuf> =
-        files.iter().map(|file| stubs_path(file)).filter(|stubs| stubs.is_file()).collect();
+    let beside: Vec<PathBuf> = files.iter().flat_map(|file| beside(file)).collect();
     files.extend(configs.filter(|config| config.is_file()));
-    files.extend(stubs);
+    files.extend(beside);
     files.sort();
     files.dedup();
     Ok(files)
 }
 
-/// The problems of a file. `files` has the sets beside which stubs lie.
+/// The notes and the stubs of a set that exist.
+fn beside(set: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    [notes_path(set), stubs_path(set)].into_iter().filter(|file| file.is_file())
+}
+
+/// The problems of a file. `files` has the sets beside which it lies.
 fn issues_of(file: &Path, files: &[PathBuf]) -> Vec<Issue> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     match read_text(file) {
+        Ok(text) if name.ends_with(NOTES_ENDING) => match Notes::open(text.into()) {
+            Ok(notes) => issues_of_notes(&notes, files.iter().filter(|set| notes_path(set) == file)),
+            Err(problem) => {
+                let FileProblem { line, column, path, expected, found } = problem;
+                let message = format!("expected {expected}, found {found}");
+                vec![Issue { severity: Severity::Error, line, column, path, message }]
+            }
+        },
         // A config has no rows, even if its text resembles them.
         Ok(text) if name.ends_with(STUBS_ENDING) => match StubFile::parse(&text) {
             Ok(stubs) => stubs_of_no_case(&stubs, files.iter().filter(|set| stubs_path(set) == file)),
@@ -88,21 +104,51 @@ fn issues_of(file: &Path, files: &[PathBuf]) -> Vec<Issue> {
 
 /// The stubs that are for a case that none of the sets has: they answer nothing.
 fn stubs_of_no_case<'a>(stubs: &StubFile, sets: impl Iterator<Item = &'a PathBuf>) -> Vec<Issue> {
-    let mut known = HashSet::new();
-    for set in sets {
-        let folder = set.parent().unwrap_or(set);
-        match open_set(&SetPath::of_file(set, folder)) {
-            Ok(opened) => known.extend(opened.file.eval_ids().map(|id| id.into_owned())),
-            // The problem of the set is reported with it.
-            Err(_) => return Vec::new(),
-        }
-    }
+    let known = ids_of(sets);
     let unknown = |line: &StubLine| {
         let case = line.case().filter(|case| !known.contains(*case))?;
         let message = format!("the set has no case {case:?}, so this line answers nothing");
         Some(stub_issue(Severity::Warning, StubError { line: line.number, message }))
     };
     if known.is_empty() { Vec::new() } else { stubs.lines.iter().filter_map(unknown).collect() }
+}
+
+/// The ids of the cases of these sets; none if one cannot be read, whose problem is reported with it.
+fn ids_of<'a>(sets: impl Iterator<Item = &'a PathBuf>) -> HashSet<String> {
+    let mut known = HashSet::new();
+    for set in sets {
+        let folder = set.parent().unwrap_or(set);
+        match open_set(&SetPath::of_file(set, folder)) {
+            Ok(opened) => known.extend(opened.file.eval_ids().map(|id| id.into_owned())),
+            Err(_) => return HashSet::new(),
+        }
+    }
+    known
+}
+
+/// The notes on cases that none of the sets has, and the quarantines that have ended: they have no effect.
+fn issues_of_notes<'a>(notes: &Notes, sets: impl Iterator<Item = &'a PathBuf>) -> Vec<Issue> {
+    let known = ids_of(sets);
+    let today = Stamp::now().started.get(..10).unwrap_or_default().to_string();
+    let has_ended = |of: &&CaseNotes| of.quarantine.as_ref().is_some_and(|one| one.until < today);
+    let mut issues = Vec::new();
+    for (id, of) in &notes.cases {
+        let message = if !known.is_empty() && !known.contains(id) {
+            format!("the set has no case {id:?}, so these notes have no effect")
+        } else if let Some(ended) = Some(of).filter(has_ended).and_then(|of| of.quarantine.as_ref()) {
+            format!("the quarantine of {id:?} ended on {}: its failures count again", ended.until)
+        } else {
+            continue;
+        };
+        let place = notes
+            .text
+            .as_deref()
+            .and_then(|text| Some((text, text.find(&Value::from(id.as_str()).to_string())?)));
+        let (line, column) = place.map_or((1, 1), |(text, at)| position(text, at));
+        let path = String::new();
+        issues.push(Issue { severity: Severity::Warning, line, column, path, message });
+    }
+    issues
 }
 
 fn stub_issue(severity: Severity, error: StubError) -> Issue {

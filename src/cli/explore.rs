@@ -44,7 +44,7 @@ const SAMPLE: &[(&str, &str)] = &[
 
 pub(super) fn open(path: Option<PathBuf>, theme: Option<String>) -> anyhow::Result<Exit> {
     let path = path.unwrap_or_else(|| PathBuf::from("."));
-    if let Some(exit) = no_terminal(&format!("evaltrail run {}", path.display())) {
+    if let Some(exit) = no_terminal(&format!("`evaltrail run {}`", path.display())) {
         return Ok(exit);
     }
     let address = address_in(&path)?;
@@ -74,8 +74,21 @@ pub(super) fn demo(to: Option<PathBuf>, theme: Option<String>) -> anyhow::Result
             (temporary.path().to_path_buf(), Some(temporary))
         }
     };
+    if let Some((name, _)) = SAMPLE.iter().find(|(name, _)| folder.join(name).exists()) {
+        let shown = folder.display();
+        anyhow::bail!(
+            "{shown}: {name} exists there already; choose another folder, or open this one: evaltrail {shown}"
+        );
+    }
     write_sample(&folder).with_context(|| format!("{}", folder.display()))?;
-    if let Some(exit) = no_terminal("evaltrail demo --to FOLDER && evaltrail run FOLDER") {
+    if temporary.is_none() && !has_terminal() {
+        tell(&format!(
+            "the sample workspace is in {0}; `evaltrail run {0}` runs its cases",
+            folder.display()
+        ));
+        return Ok(Exit::Success);
+    }
+    if let Some(exit) = no_terminal("`evaltrail demo --to FOLDER`, then `evaltrail run FOLDER`") {
         return Ok(exit);
     }
     let title = "the sample workspace".into();
@@ -99,17 +112,21 @@ fn write_sample(folder: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Without a terminal, prints which command to use instead of the explorer.
-pub(super) fn no_terminal(instead: &str) -> Option<Exit> {
+fn has_terminal() -> bool {
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !dumb {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !dumb
+}
+
+/// Without a terminal, prints what to use instead of the explorer.
+pub(super) fn no_terminal(instead: &str) -> Option<Exit> {
+    if has_terminal() {
         if has_escape_sequences() {
             return None;
         }
         tell("evaltrail: the explorer needs a console of Windows 10 or newer, such as Windows Terminal");
         return Some(Exit::UsageError);
     }
-    tell(&format!("evaltrail: the explorer needs a terminal; without one, use `{instead}`"));
+    tell(&format!("evaltrail: the explorer needs a terminal; without one, use {instead}"));
     Some(Exit::UsageError)
 }
 

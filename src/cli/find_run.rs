@@ -33,9 +33,14 @@ pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<Loa
             if named == "last" { last.path.clone() } else { previous()?.path.clone() }
         }
         _ if history.ours().any(|head| name_of(&history, head) == Some(named)) => {
-            let mut found = history.ours().filter(|head| name_of(&history, head) == Some(named));
-            // The newest run with the name.
-            found.next().map(|head| head.path.clone()).unwrap_or_default()
+            // An id may begin with a name since another machine recorded it, or two machines named runs.
+            let mut found = history
+                .ours()
+                .filter(|head| name_of(&history, head) == Some(named) || head.run_id.starts_with(named));
+            match (found.next(), found.next()) {
+                (Some(one), None) => one.path.clone(),
+                _ => bail!("{named:?} stands for more than one run; use the beginning of an id"),
+            }
         }
         _ => {
             let mut found = history.ours().filter(|head| head.run_id.starts_with(named));

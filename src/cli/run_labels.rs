@@ -6,8 +6,8 @@ use super::args::{OneRunArgs, RunsAction};
 use super::find_run::find_run;
 use super::output::tell;
 use crate::domain::clean_line;
-use crate::runner::{history_of, label_run, pin_run, unpin_run};
-use crate::store::{LoadedRun, RunLabel, remove_run, run_name_error};
+use crate::runner::{history_of, name_run, pin_run, unpin_run};
+use crate::store::{LoadedRun, remove_run};
 use crate::workspace::Workspace;
 use anyhow::bail;
 
@@ -19,17 +19,9 @@ pub(super) fn change(action: RunsAction) -> anyhow::Result<Exit> {
             tell(&unpin_run(&workspace, &run.state.plan.run_id)?);
         }
         RunsAction::Name { run: args, name } => {
-            let name = name.filter(|name| !name.trim().is_empty());
-            if let Some(why) = name.as_deref().and_then(run_name_error) {
-                bail!("{why}");
-            }
+            let name = name.map(|name| name.trim().to_string()).filter(|name| !name.is_empty());
             let (workspace, run) = found(&args)?;
-            let labels = history_of(&workspace).labels;
-            let is_other = |label: &RunLabel| label.run != run.state.plan.run_id && label.name == name;
-            if name.is_some() && labels.values().any(is_other) {
-                bail!("another run has this name");
-            }
-            label_run(&workspace, &run.state.plan.run_id, |label| label.name = name.clone())?;
+            name_run(&workspace, &run.state.plan.run_id, name.as_deref()).map_err(anyhow::Error::msg)?;
             let id = id_of(&run);
             match name {
                 Some(name) => tell(&format!("run {id} is named {}", clean_line(&name))),

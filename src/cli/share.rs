@@ -16,6 +16,9 @@ pub(super) fn export(args: ExportArgs) -> anyhow::Result<Exit> {
     let workspace = Workspace::open(&args.folder)?;
     let run = find_run(&workspace, &args.run)?;
     let to = args.output.unwrap_or_else(|| format!("run-{}.evaltrail", run.state.plan.run_id).into());
+    if to.exists() && !args.force {
+        anyhow::bail!("{}: the file exists already; --force replaces it", to.display());
+    }
     runner::export(&workspace, &run, &to).with_context(|| to.display().to_string())?;
     let shown = to.display();
     tell(&format!(
@@ -31,7 +34,9 @@ pub(super) fn open(args: OpenArgs) -> anyhow::Result<Exit> {
     // The explorer compares paths with the canonical one.
     let opened = dunce::canonicalize(folder.path())?;
     let run = unpack_run(&args.file, &opened).with_context(|| args.file.display().to_string())?;
-    if let Some(exit) = no_terminal("evaltrail runs in the folder of the run") {
+    if let Some(exit) =
+        no_terminal("the reports of the run, or `evaltrail runs` in the folder where it was recorded")
+    {
         return Ok(exit);
     }
     let title = args.file.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -55,6 +55,10 @@ pub struct Decision {
     /// The number of the attempt that is accepted; 0 for the one to look at first.
     #[serde(default)]
     pub attempt: u32,
+    /// The case's content hash when a person decided to accept; empty for other decisions. If someone edits the case, the
+    /// decision does not hold.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub accepted_for: String,
     /// Whether it was carried out; if not, it is one of a triage that is not finished.
     #[serde(default)]
     pub is_applied: bool,

@@ -38,7 +38,10 @@ pub(crate) fn since_words(model: &Model, case: CaseRef) -> Option<String> {
     let first = run(since.first);
     let Some(last_passed) = since.last_passed.map(run) else {
         let all = if model.trends.is_complete { "its" } else { "its latest" };
-        return Some(format!("did not pass in any of {all} {} runs", since.runs));
+        return Some(match since.is_flaky {
+            true => format!("not all attempts passed in any of {all} {} runs", since.runs),
+            false => format!("did not pass in any of {all} {} runs", since.runs),
+        });
     };
     let count = if since.runs == 1 { String::new() } else { format!(", {} runs", since.runs) };
     let passed = named(model, last_passed);
@@ -50,7 +53,8 @@ pub(crate) fn since_words(model: &Model, case: CaseRef) -> Option<String> {
         true => String::new(),
         false => format!("; changed in between: {}", changed.join(", ")),
     };
-    Some(format!("failing since {}{count}; passed before in {passed}{changed}", named(model, first)))
+    let words = if since.is_flaky { "not all attempts pass since" } else { "failing since" };
+    Some(format!("{words} {}{count}; passed before in {passed}{changed}", named(model, first)))
 }
 
 /// A run by its id, its time and the commit of the workspace then.

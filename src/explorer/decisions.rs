@@ -22,7 +22,14 @@ impl Model {
         }
         let content = self.case_key(case).content;
         let decision = of_case.iter().find(|decision| decision.content == content)?;
-        (decision.finding == self.finding_of(case)).then_some(decision)
+        let is_for = &decision.accepted_for;
+        let is_same = decision.is_applied || is_for.is_empty() || *is_for == self.content_hash(case);
+        (is_same && decision.finding == self.finding_of(case)).then_some(decision)
+    }
+
+    /// The content hash of a case; empty if its file cannot be read.
+    pub(crate) fn content_hash(&self, case: CaseRef) -> String {
+        self.file(case.set).map(|file| file.content_hash(case.index)).unwrap_or_default()
     }
 
     /// A decision on a case without a kind.

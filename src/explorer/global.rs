@@ -53,6 +53,12 @@ fn what_would_end(model: &Model) -> Option<(&'static str, &'static str)> {
         }
         _ => {}
     }
+    if model.queue.as_ref().is_some_and(|queue| !queue.change.is_empty()) {
+        return Some((
+            "The changed criteria of the triage are not saved. Quit?",
+            "All other decisions are stored. The queue can still write the criteria.",
+        ));
+    }
     let running = model.run.as_ref().is_some_and(|run| run.is_live());
     let line = "Finished attempts are saved; `evaltrail run --resume` runs the rest.";
     running.then_some(("A run is live. Quit?", line))

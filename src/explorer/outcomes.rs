@@ -234,6 +234,12 @@ impl Outcomes {
         attempts.map(|attempt| attempt.bytes_to_read()).sum()
     }
 
+    /// Gives all outcomes versions that those shown before do not have.
+    pub fn replace_shown(&mut self, before: &Outcomes) {
+        self.version = self.version.max(before.version) + 1;
+        self.cases.values_mut().for_each(|outcome| outcome.shown = self.version);
+    }
+
     /// Returns outcomes in which every attempt is replaced by the result of `other`.
     pub fn map(&self, mut other: impl FnMut(&Arc<EndedAttempt>) -> Arc<EndedAttempt>) -> Outcomes {
         let alone = self.alone.iter().map(|(case, attempt)| (*case, other(attempt))).collect();

@@ -8,9 +8,9 @@
 
 use super::adk::{trajectory, write_trajectory};
 use super::json::{self, JsonPath, Names, TextChange};
-use super::read::{Node, Read};
+use super::read::{Node, Read, ReadError};
 use super::{EditError, FileProblem};
-use crate::domain::{CaseNotes, Quarantine, Trajectory, Variant};
+use crate::domain::{CaseNotes, Quarantine, Trajectory, Variant, is_day};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -52,8 +52,12 @@ impl Notes {
 
 fn read_cases(node: Node) -> Read<BTreeMap<String, CaseNotes>> {
     let Some(cases) = node.get("cases") else { return Ok(BTreeMap::new()) };
-    let all = cases.object()?.iter();
-    all.map(|(id, notes)| Ok((id.clone(), read_case(cases.member(id, notes))?))).collect()
+    let list = cases.path();
+    let read = |(id, notes): (&String, &Value)| match read_case(cases.member(id, notes)) {
+        Ok(notes) => Ok((id.clone(), notes)),
+        Err(error) => Err(ReadError { path: error.path.below(&list), ..error }),
+    };
+    cases.object()?.iter().map(read).collect()
 }
 
 fn read_case(node: Node) -> Read<CaseNotes> {
@@ -69,11 +73,16 @@ fn read_quarantine(node: Node) -> Read<Quarantine> {
     node.object()?;
     let text = |key: &str| node.get(key).map(|value| value.str()).transpose();
     Ok(Quarantine {
-        since: node.need("since")?.str()?,
-        until: node.need("until")?.str()?,
+        since: day(&node.need("since")?)?,
+        until: day(&node.need("until")?)?,
         why: text("why")?.unwrap_or_default(),
         by: text("by")?.unwrap_or_default(),
     })
+}
+
+fn day(node: &Node) -> Read<String> {
+    let text = node.str()?;
+    if is_day(&text) { Ok(text) } else { Err(node.wrong("a day such as 2026-12-31")) }
 }
 
 fn read_variant(node: Node) -> Read<Variant> {

@@ -60,7 +60,7 @@ pub use matching::{argument_paths, is_about};
 pub use measure::Evidence;
 pub use pattern::CallPattern;
 pub use porter::stem;
-pub use registry::{criterion_of, info, is_adk, needs_judge, score, status_of, unscored};
+pub use registry::{criterion_of, info, is_adk, needs_judge, score, status_of, unknown_metric, unscored};
 pub use relax::{common_relaxation, relaxation, relaxation_of_all};
 pub use response_match::rouge1;
 pub use rouge::Overlap;

@@ -27,14 +27,21 @@ pub(super) fn ready(criterion: &Criterion) -> Result<Box<dyn Measure>, Unusable>
     }
 }
 
+/// Why a criterion cannot be used because no metric has its name; `None` if one has.
+pub fn unknown_metric(criterion: &Criterion) -> Option<Unusable> {
+    let is_known = criterion.custom.is_some() || info(criterion.name()).is_some();
+    (!is_known).then(|| unknown(criterion.name()))
+}
+
 fn unknown(name: &str) -> Unusable {
-    /// Names with a larger edit distance are not suggested.
+    /// Names with a larger edit distance, or one of half of the name, are not suggested.
     const NEAR: usize = 4;
     let away = |metric: &MetricInfo| match name.len() >= 5 && metric.name.starts_with(name) {
         true => 0,
         false => distance(name, metric.name),
     };
-    let nearest = catalog().min_by_key(|metric| away(metric)).filter(|metric| away(metric) <= NEAR);
+    let nearest =
+        catalog().min_by_key(|metric| away(metric)).filter(|metric| away(metric) <= NEAR.min(name.len() / 2));
     Unusable::Unknown { name: name.to_string(), nearest: nearest.map(|metric| metric.name) }
 }
 

@@ -4,7 +4,8 @@ use super::past::history_of;
 use crate::analysis::{CaseFate, ChangedCondition, RunConditions, RunToCompare, compare_runs};
 use crate::domain::{RunState, clean_line};
 use crate::store::{
-    BASELINE_FILE, Baseline, RunLabel, baseline_run_id, remove_baseline, save_run_label, write_baseline,
+    BASELINE_FILE, Baseline, RunLabel, baseline_run_id, remove_baseline, run_name_error, save_run_label,
+    write_baseline,
 };
 use crate::workspace::Workspace;
 
@@ -62,12 +63,27 @@ pub fn unpin_run(workspace: &Workspace, run_id: &str) -> std::io::Result<String>
     Ok(format!("run {id} is no longer pinned, and {BASELINE_FILE} is removed"))
 }
 
+/// Names a run; `None` removes the name. The error says why it cannot have the name: a name must not stand for two runs.
+pub fn name_run(workspace: &Workspace, run_id: &str, name: Option<&str>) -> Result<(), String> {
+    if let Some(name) = name {
+        let history = history_of(workspace);
+        let of_id = history.runs.iter().find(|head| head.run_id.starts_with(name));
+        let is_other = |label: &RunLabel| label.run != run_id && label.name.as_deref() == Some(name);
+        let exists = |label: &RunLabel| history.runs.iter().any(|head| head.run_id == label.run);
+        let other = history.labels.values().find(|label| is_other(label) && exists(label));
+        let why = run_name_error(name)
+            .or_else(|| of_id.map(|head| format!("the id of run {} begins with it", head.run_id)))
+            .or_else(|| other.map(|label| format!("run {} has this name", label.run)));
+        if let Some(why) = why {
+            return Err(format!("{}: {why}", clean_line(name)));
+        }
+    }
+    label_run(workspace, run_id, |label| label.name = name.map(str::to_string))
+        .map_err(|error| format!("the name is not saved: {error}"))
+}
+
 /// Changes the name or the pin of a run.
-pub fn label_run(
-    workspace: &Workspace,
-    run_id: &str,
-    change: impl FnOnce(&mut RunLabel),
-) -> std::io::Result<()> {
+fn label_run(workspace: &Workspace, run_id: &str, change: impl FnOnce(&mut RunLabel)) -> std::io::Result<()> {
     let known = history_of(workspace).labels.get(run_id).cloned();
     let mut label = known.unwrap_or_else(|| RunLabel { run: run_id.to_string(), ..RunLabel::default() });
     change(&mut label);

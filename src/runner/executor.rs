@@ -8,10 +8,13 @@ use crate::domain::{AttemptKey, Progress, RunPlan};
 use crate::store::{CaseQueue, NextCase};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+/// The longest time after which a machine without a case looks again whether the others are done.
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
 /// The number of times in a row that a queue may fail.
 const MOST_FAILURES: u32 = 5;
 
@@ -176,7 +179,7 @@ impl TakenCases {
             tokio::select! {
                 biased;
                 () = closing.cancelled() => return VecDeque::new(),
-                () = tokio::time::sleep(self.queue.beat_every() / 2) => {}
+                () = tokio::time::sleep((self.queue.beat_every() / 2).min(LONGEST_WAIT)) => {}
             }
         }
     }

@@ -37,7 +37,7 @@ mod start;
 mod trust;
 
 pub use agents::{ListedAgent, list_agents};
-pub use baseline::{PinError, compared_with, label_run, pin_run, unpin_run};
+pub use baseline::{PinError, compared_with, name_run, pin_run, unpin_run};
 pub use capture::{RecordedConversation, begins_late, recorded_conversations};
 pub use changed::{AttemptTook, CaseVersion, ChangedCase, RunEstimate, SeenCases, changed_cases};
 pub use chat::{ChatEvent, chat, tools_of_chat, tools_of_chat_about};

@@ -13,6 +13,7 @@ use crate::formats::adk::storage_app;
 use crate::formats::{Notes, SetFile};
 use crate::history::{CaseResult, PastResult, case_results, place};
 use crate::judge::JudgeGrant;
+use crate::metrics::unknown_metric;
 use crate::store::{CaseQueue, MOST_ATTEMPTS, WholePlan};
 use crate::stubs::StubFile;
 use crate::workspace::{
@@ -329,6 +330,10 @@ fn plan_set(
     }
     let (criteria, _) = criteria_for(workspace, set, &open.file, request.config.as_deref(), &request.metrics)
         .map_err(|(file, why)| format!("{file}: {why}"))?;
+    let asked = criteria.iter().filter(|criterion| request.metrics.contains(&criterion.metric));
+    if let Some(unknown) = asked.filter_map(unknown_metric).next() {
+        return Err(format!("--metric: {unknown}; `evaltrail metrics` lists them"));
+    }
     let (agent_name, mut agent) = match request.saved {
         _ if !request.kept.is_empty() => ("kept".to_string(), AgentSpec::Kept),
         true => ("saved".to_string(), AgentSpec::Saved),

@@ -6,15 +6,15 @@ use crate::stubs::StubFile;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The ending of the file's name.
-pub(super) const ENDING: &str = ".evaltrail.json";
+/// The ending of the name of a file of notes.
+pub const NOTES_ENDING: &str = ".evaltrail.json";
 
 /// The ending of the name of a file of stubs.
 pub const STUBS_ENDING: &str = ".tools.jsonl";
 
 /// The path of a set's notes.
 pub fn notes_path(set: &Path) -> PathBuf {
-    beside(set, ENDING)
+    beside(set, NOTES_ENDING)
 }
 
 /// The path of the recorded answers of a set's tools.

@@ -226,7 +226,7 @@ fn kind_within(entry: &DirEntry, root: &Path) -> Option<(FileType, bool)> {
 /// Whether a file contains cases, by its name or by its beginning. The number of files that are read is limited.
 fn holds_cases(path: &Path, name: &str, looked_into: &mut usize) -> bool {
     const LOOKED_INTO: usize = 5000;
-    if name.ends_with(super::beside::ENDING) {
+    if name.ends_with(super::beside::NOTES_ENDING) {
         return false;
     }
     if name.ends_with(".evalset.json") || name.ends_with(".test.json") {

@@ -292,6 +292,39 @@ fn writing_through_a_link_out_of_the_folder_needs_permission() {
 }
 
 #[test]
+fn check_reads_the_notes_beside_a_set() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let check = || {
+        let mut command = evaltrail(folder.path());
+        text(&output(command.arg("check").arg(folder.path())))
+    };
+    write("s.evalset.json", r#"{"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": []}]}"#);
+    let quarantine = |id: &str, until: &str| {
+        format!(
+            "{{\"cases\": {{\"{id}\":\n {{\"quarantine\": {{\"since\": \"2026-01-01\", \"until\": \"{until}\"}}}}}}}}"
+        )
+    };
+    write("s.evaltrail.json", &quarantine("a", "2999-01-01"));
+    assert!(check().contains("0 errors, 0 refused by ADK, 0 warnings"), "{}", check());
+    write("s.evaltrail.json", &quarantine("a", "2026-13-99"));
+    let place = "s.evaltrail.json:2:50: error: $.cases.a.quarantine.until: ";
+    assert!(check().contains(&format!("{place}expected a day such as 2026-12-31")), "{}", check());
+    write("s.evaltrail.json", &quarantine("b", "2999-01-01"));
+    assert!(
+        check().contains("1:12: warning: the set has no case \"b\", so these notes have no effect"),
+        "{}",
+        check()
+    );
+    write("s.evaltrail.json", &quarantine("a", "2026-01-31"));
+    assert!(
+        check().contains("the quarantine of \"a\" ended on 2026-01-31: its failures count again"),
+        "{}",
+        check()
+    );
+}
+
+#[test]
 fn check_names_stubs_of_a_case_that_the_set_does_not_have() {
     let folder = tempfile::tempdir().unwrap();
     let set = r#"{"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": []}]}"#;

@@ -88,7 +88,11 @@ fn the_sample_is_built_in_whole() {
     let home = tempfile::tempdir().unwrap();
     let to = home.path().join("sample");
     let out = output(evaltrail(home.path()).args(["demo", "--to"]).arg(&to));
-    assert_eq!(out.status.code(), Some(2), "there is no terminal here");
+    assert_eq!(out.status.code(), Some(0), "{}", crate::common::both(&out));
+    let how = format!("the sample workspace is in {0}; `evaltrail run {0}` runs its cases", to.display());
+    assert!(crate::common::both(&out).contains(&how), "{}", crate::common::both(&out));
+    let again = output(evaltrail(home.path()).args(["demo", "--to"]).arg(&to));
+    assert!(crate::common::both(&again).contains("README.md exists there already; choose another folder"));
     let mut kept = Vec::new();
     list(&root().join("fixtures/workspace"), &mut kept);
     let mut written = Vec::new();

@@ -421,3 +421,30 @@ fn a_file_that_is_no_exported_run_is_refused() {
     }
     assert!(!Path::new("/tmp/up").exists());
 }
+
+/// Otherwise a run could be deleted that is not meant.
+#[test]
+fn a_name_never_stands_for_two_runs_and_an_export_replaces_no_file() {
+    let place = place_with_two_runs();
+    let ids = ids(&place);
+    let beginning = &ids[1][..4];
+    let refused = run(&place, &["runs", "name", &ids[0], beginning]);
+    assert_eq!(refused.status.code(), Some(2));
+    let why = format!("{beginning}: the id of run {} begins with it", ids[1]);
+    assert!(both(&refused).contains(&why), "{}", both(&refused));
+    assert_eq!(run(&place, &["runs", "name", &ids[0], " before "]).status.code(), Some(0));
+    let refused = run(&place, &["runs", "name", &ids[1], "before"]);
+    assert!(both(&refused).contains(&format!("before: run {} has this name", ids[0])), "{}", both(&refused));
+    // A label that another machine wrote.
+    let label = json!({"run": ids[1], "name": "before", "pinned": false});
+    let labels = place.path().join(".evaltrail/run_labels.jsonl");
+    let known = std::fs::read_to_string(&labels).unwrap();
+    std::fs::write(&labels, format!("{known}{label}\n")).unwrap();
+    let refused = run(&place, &["runs", "delete", "before"]);
+    assert!(both(&refused).contains("\"before\" stands for more than one run"), "{}", both(&refused));
+    let file = place.path().join("rows.jsonl");
+    let refused = run(&place, &["export", &ids[0], "-o", "rows.jsonl"]);
+    assert!(both(&refused).contains("rows.jsonl: the file exists already; --force replaces it"));
+    assert!(std::fs::read_to_string(&file).unwrap().starts_with('{'));
+    assert_eq!(run(&place, &["export", &ids[0], "-o", "rows.jsonl", "--force"]).status.code(), Some(0));
+}

@@ -109,7 +109,7 @@ pub(crate) fn is_running(model: &Model) -> Enabled {
 }
 
 pub(crate) fn has_run(model: &Model) -> Enabled {
-    model.run.as_ref().map(|_| ()).ok_or("nothing has been run yet")
+    model.run.as_ref().map(|_| ()).ok_or("nothing was run since the explorer was opened")
 }
 
 pub(crate) fn has_judgement(model: &Model) -> Enabled {

@@ -5,7 +5,7 @@ use crate::explorer::opened_run::outcomes_of;
 use crate::explorer::terminal::task_context::TaskContext;
 use crate::explorer::{ComparedPair, ComparedRun, HistoryEffect, HistoryMsg, Msg, Ticket};
 use crate::history::{History, PastRun, RunHead};
-use crate::runner::{self, compared_with, history_of, label_run, pin_run, unpin_run};
+use crate::runner::{self, compared_with, history_of, name_run, pin_run, unpin_run};
 use crate::store::{RunKey, load_run, read_baseline, remove_run};
 use std::path::Path;
 use std::sync::Arc;
@@ -90,8 +90,7 @@ fn compared_run(history: &History, head: &RunHead) -> Result<ComparedRun, String
 }
 
 fn rename(context: &TaskContext, run_id: &str, name: Option<String>, ticket: Ticket) -> Result<Msg, String> {
-    let renamed = label_run(&context.workspace, run_id, |label| label.name = name);
-    renamed.map_err(|error| error.to_string())?;
+    name_run(&context.workspace, run_id, name.as_deref())?;
     Ok(listed(context, ticket))
 }
 

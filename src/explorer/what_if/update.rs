@@ -89,6 +89,7 @@ fn take(model: &mut Model, Rescored { outcomes, flips, unmatched }: Rescored) ->
         global::notify(model, words, true);
     }
     let before = std::mem::replace(&mut model.outcomes, outcomes);
+    model.outcomes.replace_shown(&before);
     if let Some(trial) = &mut model.trial {
         trial.flips = flips;
         trial.pending = None;
@@ -108,6 +109,7 @@ fn invalidate_lines(model: &mut Model) {
 pub(crate) fn drop_trial(model: &mut Model) -> Vec<Effect> {
     if let Some(trial) = model.trial.take() {
         let shown = std::mem::replace(&mut model.outcomes, Arc::unwrap_or_clone(trial.before));
+        model.outcomes.replace_shown(&shown);
         invalidate_lines(model);
         relist(model);
         if shown.attempts() > AT_ONCE {

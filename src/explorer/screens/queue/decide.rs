@@ -30,6 +30,10 @@ pub(crate) fn can_decide(model: &Model) -> Enabled {
 
 pub(crate) fn can_accept(model: &Model) -> Enabled {
     can_decide(model)?;
+    let has_error = model.shown_attempt().is_some_and(|attempt| attempt.error.is_some());
+    if has_error {
+        return Err("the agent did not complete this attempt, so there is nothing to accept");
+    }
     enabled::can_edit(model)
 }
 
@@ -163,6 +167,10 @@ pub(crate) fn take(
             finding: model.finding_of(*case),
             note: note.to_string(),
             until: until.to_string(),
+            accepted_for: match kind {
+                DecisionKind::Accept => model.content_hash(*case),
+                _ => String::new(),
+            },
             ..model.blank_decision(*case)
         })
         .collect();
