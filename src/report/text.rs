@@ -7,11 +7,12 @@ use super::quarantine_words;
 use crate::analysis::{RepeatedPass, count_of, repeated_passes};
 use crate::config::is_agent_address;
 use crate::domain::{
-    AgentSpec, AttemptSummary, MetricSummary, RunState, Spent, Status, StubMode, clean_line,
+    AgentSpec, AttemptSummary, EndedAttempt, MetricSummary, RunState, Spent, Status, StubMode, clean_line,
 };
 use crate::metrics::{Aggregate, aggregates};
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::sync::Arc;
 
 /// Maximum number of failures that are listed at the end of a run.
 const FAILURES_LISTED: usize = 50;
@@ -125,11 +126,23 @@ pub fn run_summary(state: &RunState, paint: Paint, place: &str) -> String {
     let (table, failures) =
         (metric_table(state, paint) + &repeats_table(state, paint), failures(state, paint));
     format!(
-        "{table}{}{}{failures}{counts}{}",
+        "{table}{}{}{failures}{counts}{}{}",
         judged(state, paint),
         endings(state, paint),
+        unrecorded(state, paint),
         next_steps(state, paint, place)
     )
+}
+
+/// What to say at the end of a run whose results are only in memory; empty if they are recorded.
+fn unrecorded(state: &RunState, paint: Paint) -> String {
+    let lost = state.finished.iter().filter(|attempt| attempt.recorded_at().is_none()).count();
+    let words = match lost {
+        0 => return String::new(),
+        1 => "1 result is not recorded: it is lost now, except for the reports".to_string(),
+        lost => format!("{lost} results are not recorded: they are lost now, except for the reports"),
+    };
+    format!("\n{}", paint.status(Status::Errored, &words))
 }
 
 /// " of 26 attempts (13 cases, 2 each)" if cases were repeated, so that the counts add up to a known total.
@@ -248,6 +261,10 @@ fn tools_options(state: &RunState) -> String {
 
 /// The run's id, and the commands that usually follow, for the workspace at `place`.
 fn next_steps(state: &RunState, paint: Paint, place: &str) -> String {
+    let is_recorded = |attempt: Arc<EndedAttempt>| attempt.recorded_at().is_some();
+    if !state.finished.is_empty() && !state.finished.iter().any(is_recorded) {
+        return String::new();
+    }
     let id = clean_line(&state.plan.run_id).into_owned();
     let totals = state.totals;
     let mut lines = vec![format!("run {id}")];

@@ -245,11 +245,15 @@ pub(crate) fn can_accept_all(model: &Model) -> Enabled {
 }
 
 pub(crate) fn can_save(model: &Model) -> Enabled {
-    let is_stuck = matches!(
-        &model.overlay,
-        Some(Overlay::Proposal(proposal)) if proposal.conflict.as_ref().is_some_and(|one| one.merged.is_none())
-    );
-    if is_stuck { Err("the same lines were changed by others") } else { Ok(()) }
+    let conflict = match &model.overlay {
+        Some(Overlay::Proposal(proposal)) => proposal.conflict.as_ref(),
+        _ => None,
+    };
+    match conflict.filter(|conflict| conflict.merged.is_none()) {
+        None => Ok(()),
+        Some(conflict) if conflict.is_same_place => Err("the same lines were changed by others"),
+        Some(_) => Err("the file was changed by others; make the change again"),
+    }
 }
 
 pub(crate) fn can_save_beside(model: &Model) -> Enabled {

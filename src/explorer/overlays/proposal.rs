@@ -55,8 +55,10 @@ pub struct Proposal {
 pub struct Conflict {
     /// The file as it is on disk.
     pub theirs: Arc<str>,
-    /// The edits applied to `theirs`. `None` if both changes affect the same place.
+    /// The edits applied to `theirs`. `None` if both changes affect the same place, or if that is not known.
     pub merged: Option<Vec<Edit>>,
+    /// Whether both changes affect the same place. Not known of changes of several files, which are made anew.
+    pub is_same_place: bool,
 }
 
 /// A line of a proposal.
@@ -109,7 +111,8 @@ impl Proposal {
         lines.extend(self.jobs.iter().flat_map(|job| lines_of(&job.action)));
         self.lines = lines;
         self.scroll = 0;
-        self.conflict = Some(Conflict { theirs, merged });
+        let is_same_place = self.meant.is_some() && merged.is_none();
+        self.conflict = Some(Conflict { theirs, merged, is_same_place });
     }
 }
 
@@ -171,16 +174,19 @@ pub(crate) fn save(model: &mut Model) -> Vec<Effect> {
                 anywhere,
             })]
         }
-        Some(Conflict { theirs, merged: Some(edits) }) => {
+        Some(Conflict { theirs, merged: Some(edits), .. }) => {
             let proposal = (proposal.words.clone(), proposal.jobs.first().map(|job| job.path.clone()));
             merge(model, theirs, edits, proposal)
         }
         Some(conflict) => {
-            proposal.conflict = Some(conflict);
             let (beside, leave) = (SAVE_BESIDE.key(), DISCARD.key());
-            let why =
-                format!("both changed the same place; {beside} writes yours beside, {leave} leaves theirs");
-            proposal.problem = Some(why);
+            proposal.problem = Some(match conflict.is_same_place {
+                true => format!(
+                    "both changed the same place; {beside} writes yours beside, {leave} leaves theirs"
+                ),
+                false => format!("the file was changed; {leave} closes this, then make the change again"),
+            });
+            proposal.conflict = Some(conflict);
             Vec::new()
         }
     }
@@ -305,6 +311,11 @@ fn state_words(proposal: &Proposal) -> (String, Role) {
             "the file was changed since: {save} make both changes    {beside} write yours beside    \
              {leave} keep theirs"
         ),
+        Some(conflict) if !conflict.is_same_place => {
+            format!(
+                "the file was changed since: {leave} close, then make the change again    {beside} write yours beside"
+            )
+        }
         Some(_) => {
             format!(
                 "the same lines were changed by others: {beside} write yours beside    {leave} keep theirs"
