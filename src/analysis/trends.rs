@@ -99,6 +99,14 @@ mod tests {
     }
 
     #[test]
+    fn runs_in_which_some_attempts_passed_are_not_runs_in_which_none_did() {
+        let mut points = points(&[Status::Failed, Status::Failed]);
+        assert!(!failing_since(&points).unwrap().is_flaky);
+        (points[0].passed, points[0].ended) = (3, 5);
+        assert!(failing_since(&points).unwrap().is_flaky);
+    }
+
+    #[test]
     fn an_edit_in_between_is_told() {
         let mut points = points(&[Status::Passed, Status::Failed]);
         assert!(!failing_since(&points).unwrap().was_edited());

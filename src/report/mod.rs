@@ -7,6 +7,7 @@ mod format;
 mod github;
 mod html;
 mod json;
+mod json_case;
 mod junit;
 mod markdown;
 mod open_command;

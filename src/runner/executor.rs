@@ -2,21 +2,16 @@
 
 use super::attempt::{Shared, Tell};
 use super::batches::score_batches;
+use super::queue_cases::TakenCases;
 use super::report::{Recorded, Report};
 use crate::agents::AttemptMemory;
 use crate::domain::{AttemptKey, Progress, RunPlan};
-use crate::store::{CaseQueue, NextCase};
+use crate::store::CaseQueue;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-
-/// The longest time after which a machine without a case looks again whether the others are done.
-const LONGEST_WAIT: Duration = Duration::from_secs(2);
-/// The number of times in a row that a queue may fail.
-const MOST_FAILURES: u32 = 5;
 
 /// The slots of an attempt. They are released together.
 type Room = Arc<Mutex<Option<(OwnedSemaphorePermit, Option<OwnedSemaphorePermit>)>>>;
@@ -65,13 +60,8 @@ pub(super) async fn execute(
     let limits = AgentLimits::of(&shared.plan);
     let mut outstanding_attempts = VecDeque::<AttemptKey>::from(outstanding_attempts);
     let mut tasks = JoinSet::new();
-    let of_queue = queue.clone();
-    let cannot_record = CancellationToken::new();
-    let mut taken = queue.map(|queue| TakenCases {
-        queue,
-        of: by_case(std::mem::take(&mut outstanding_attempts)),
-        cannot_record: cannot_record.clone(),
-    });
+    let mut taken = queue.map(|queue| TakenCases::of(queue, std::mem::take(&mut outstanding_attempts)));
+    let of_queue = taken.as_ref().map(TakenCases::records);
     while taken.is_some() || !outstanding_attempts.is_empty() {
         let Ok(slot) = slots.clone().acquire_owned().await else { break };
         if let (Some(taken), true) = (&mut taken, outstanding_attempts.is_empty()) {
@@ -97,7 +87,6 @@ pub(super) async fn execute(
         }
         let Ok(cancel) = answer.await else { break };
         let (shared, reports, of_queue) = (shared.clone(), reports.clone(), of_queue.clone());
-        let cannot_record = cannot_record.clone();
         let room: Room = Arc::new(Mutex::new(Some((slot, permit))));
         let memory = AttemptMemory::of(&shared.agents.memory);
         let teller = Teller { key, room: room.clone(), memory: memory.clone(), reports: reports.clone() };
@@ -106,83 +95,19 @@ pub(super) async fn execute(
             let report = one(shared, cancel, teller, recorded).await;
             let _ = reports.send(report).await;
             // The slots are released only now, so that no more attempts than allowed are ever shown at the same time.
-            let is_recorded = is_recorded.await;
-            if matches!(is_recorded, Ok(Recorded::NotNow | Recorded::Never)) {
+            if let Ok(recorded) = is_recorded.await
+                && recorded != Recorded::Yes
+            {
                 memory.stays();
-            }
-            match (of_queue, is_recorded) {
-                (Some(queue), Ok(Recorded::Never)) => {
-                    // If this fails, the case is taken over when this machine is gone.
-                    let _ = tokio::task::spawn_blocking(move || queue.give_up(key.case)).await;
+                if let Some(records) = of_queue {
+                    records.failed(key.case, recorded).await;
                 }
-                (Some(_), Ok(Recorded::NotNow)) => cannot_record.cancel(),
-                _ => {}
             }
             drop(room);
         });
     }
     while tasks.join_next().await.is_some() {}
     shared.agents.finish().await;
-}
-
-/// The cases that this machine takes from a queue.
-struct TakenCases {
-    queue: Arc<CaseQueue>,
-    /// The outstanding attempts of each case.
-    of: HashMap<usize, VecDeque<AttemptKey>>,
-    /// Cancelled when results cannot be recorded on this machine: other machines take the cases.
-    cannot_record: CancellationToken,
-}
-
-fn by_case(attempts: VecDeque<AttemptKey>) -> HashMap<usize, VecDeque<AttemptKey>> {
-    let mut of: HashMap<usize, VecDeque<AttemptKey>> = HashMap::new();
-    attempts.into_iter().for_each(|key| of.entry(key.case).or_default().push_back(key));
-    of
-}
-
-impl TakenCases {
-    /// The attempts of the next case; none if all cases are done, or no more attempts start. Waits while other machines have
-    /// the last cases, because one of them may be gone.
-    async fn next(
-        &mut self,
-        reports: &mpsc::Sender<Report>,
-        closing: &CancellationToken,
-    ) -> VecDeque<AttemptKey> {
-        let mut failures = 0;
-        loop {
-            if self.cannot_record.is_cancelled() {
-                let why = "no further cases are taken from the queue, because results cannot be recorded on this machine";
-                let _ = reports.send(Report::Warning(why.into())).await;
-                return VecDeque::new();
-            }
-            let queue = self.queue.clone();
-            let next = tokio::task::spawn_blocking(move || queue.next());
-            let next = tokio::select! {
-                biased;
-                () = closing.cancelled() => return VecDeque::new(),
-                next = next => next,
-            };
-            match next {
-                Ok(Ok(NextCase::Run(case))) => return self.of.remove(&case).unwrap_or_default(),
-                Ok(Ok(NextCase::Wait)) => failures = 0,
-                Ok(Ok(NextCase::Finished)) => return VecDeque::new(),
-                Ok(Err(error)) => {
-                    failures += 1;
-                    let _ = reports.send(Report::Warning(format!("the queue: {error}"))).await;
-                    if failures == MOST_FAILURES {
-                        return VecDeque::new();
-                    }
-                }
-                // The process ends.
-                Err(_) => return VecDeque::new(),
-            }
-            tokio::select! {
-                biased;
-                () = closing.cancelled() => return VecDeque::new(),
-                () = tokio::time::sleep((self.queue.beat_every() / 2).min(LONGEST_WAIT)) => {}
-            }
-        }
-    }
 }
 
 /// The first outstanding attempt whose agent has a free slot. Waits until there is one.

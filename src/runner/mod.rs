@@ -27,6 +27,7 @@ mod outbox;
 mod past;
 mod plan;
 mod preflight;
+mod queue_cases;
 mod record_tools;
 mod redaction;
 mod report;

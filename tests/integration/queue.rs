@@ -177,6 +177,25 @@ fn forty_failures_are_decided_with_few_keys_and_taken_back_byte_by_byte() {
     assert_eq!(run(&only(4)).status.code(), Some(0), "the criteria ignore the order");
 }
 
+/// What a person accepted is not written over what someone else edited since.
+#[test]
+fn a_case_that_is_edited_after_it_was_accepted_is_undecided_again() {
+    let place = place();
+    let home = place.path().join("home");
+    output(evaltrail(&home).args(["run", ".", "--trust", "-q"]).current_dir(place.path()));
+    let mut screen = Counted::open(&place, &home);
+    screen.terminal.wait_for("✓ 160  ✗ 40");
+    screen.press("T", &format!("[1/40] {}", CAUSES[0]));
+    screen.press("a", "39 undecided · accept 1");
+    let set = place.path().join("lights.evalset.json");
+    let edited = std::fs::read_to_string(&set).unwrap().replace("\"done\"", "\"edited by a colleague\"");
+    std::fs::write(&set, edited).unwrap();
+    screen.terminal.wait_for("40 undecided");
+    screen.press("\x1b", "T triage");
+    screen.terminal.keys("q");
+    assert_eq!(screen.terminal.wait_for_end(), 0);
+}
+
 /// Two explorers in one workspace: each decides about other cases, and no decision is lost.
 #[test]
 fn decisions_of_two_explorers_are_kept() {

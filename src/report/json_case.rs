@@ -1,0 +1,241 @@
+//! A case of the JSON report. The types are its parts with the names of their members; they borrow from the attempt, because
+//! a report may have a million cases.
+
+use crate::domain::{
+    Asked, Attempt, Content, Finding, Invocation, InvocationScore, Judgement, MetricResult, Quarantine,
+    RubricScore, RunPlan, Sample, Spent, Status, ToolCall, ToolUse, Trajectory, TurnEnd, Votes,
+    plain_members,
+};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// An attempt, to be written as a case of the report.
+pub(super) struct WrittenCase<'a> {
+    pub(super) plan: &'a RunPlan,
+    pub(super) attempt: Arc<Attempt>,
+    pub(super) unsteady: bool,
+}
+
+#[derive(Serialize)]
+struct CaseFields<'a> {
+    eval_set: &'a str,
+    file: &'a str,
+    eval_id: &'a str,
+    attempt: u32,
+    status: Status,
+    adk_status: u8,
+    latency_s: f64,
+    error: Option<&'a str>,
+    metrics: Vec<MetricFields<'a>>,
+    invocations: Vec<TurnFields<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quarantine: Option<&'a Quarantine>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a ToolUse>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    unsteady: bool,
+}
+
+impl Serialize for WrittenCase<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let attempt = &*self.attempt;
+        let set = self.plan.set_of(attempt.key.case);
+        let turns = attempt.actual.len().max(attempt.expected.len());
+        let fields = CaseFields {
+            eval_set: &set.id,
+            file: &set.file,
+            eval_id: &attempt.eval_id,
+            attempt: attempt.key.attempt,
+            status: attempt.status,
+            adk_status: attempt.adk_status.adk(),
+            latency_s: attempt.latency_s,
+            error: attempt.error.as_deref(),
+            metrics: attempt.metrics.iter().map(MetricFields::of).collect(),
+            invocations: (0..turns).map(|turn| TurnFields::of(attempt, turn)).collect(),
+            turn: attempt.turn,
+            quarantine: self.plan.cases.quarantine(attempt.key.case),
+            tools: attempt.tool_use.as_ref(),
+            unsteady: self.unsteady,
+        };
+        fields.serialize(serializer)
+    }
+}
+
+#[derive(Serialize)]
+struct MetricFields<'a> {
+    metric: &'a str,
+    score: Option<f64>,
+    threshold: Option<f64>,
+    status: Status,
+    explanation: &'a str,
+    findings: &'a [Finding],
+    per_invocation: Vec<ScoreFields>,
+    rubrics: Vec<RubricFields<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    judge: Option<JudgeFields<'a>>,
+}
+
+#[derive(Serialize)]
+struct ScoreFields {
+    score: Option<f64>,
+    status: Status,
+}
+
+#[derive(Serialize)]
+struct RubricFields<'a> {
+    rubric_id: &'a str,
+    score: Option<f64>,
+    rationale: Option<&'a str>,
+    votes: Option<Votes>,
+}
+
+impl MetricFields<'_> {
+    fn of(metric: &MetricResult) -> MetricFields<'_> {
+        let turn = |turn: &InvocationScore| ScoreFields { score: turn.score, status: turn.status };
+        MetricFields {
+            metric: &metric.metric,
+            score: metric.score,
+            threshold: metric.threshold,
+            status: metric.status,
+            explanation: &metric.explanation,
+            findings: &metric.findings,
+            per_invocation: metric.per_invocation.iter().map(turn).collect(),
+            rubrics: metric.rubrics.iter().map(RubricFields::of).collect(),
+            judge: metric.judgement.as_deref().map(|judgement| JudgeFields::of(metric, judgement)),
+        }
+    }
+}
+
+impl RubricFields<'_> {
+    fn of(rubric: &RubricScore) -> RubricFields<'_> {
+        let RubricScore { rubric_id, score, rationale, votes } = rubric;
+        RubricFields { rubric_id, score: *score, rationale: rationale.as_deref(), votes: *votes }
+    }
+}
+
+/// The judge model, the samples, and the tokens and money spent.
+#[derive(Serialize)]
+struct JudgeFields<'a> {
+    model: &'a str,
+    unsteady: bool,
+    disagreement: f64,
+    position_bias: Option<f64>,
+    warnings: &'a [String],
+    spent: Spent,
+    questions: Vec<QuestionFields<'a>>,
+}
+
+#[derive(Serialize)]
+struct QuestionFields<'a> {
+    turn: usize,
+    text: usize,
+    about: &'a str,
+    samples: Vec<SampleFields<'a>>,
+}
+
+#[derive(Serialize)]
+struct SampleFields<'a> {
+    score: Option<f64>,
+    reason: &'a str,
+    error: Option<&'a str>,
+    verdicts: Vec<VerdictFields<'a>>,
+}
+
+#[derive(Serialize)]
+struct VerdictFields<'a> {
+    id: &'a str,
+    score: Option<f64>,
+    rationale: Option<&'a str>,
+}
+
+impl JudgeFields<'_> {
+    fn of<'a>(metric: &MetricResult, judgement: &'a Judgement) -> JudgeFields<'a> {
+        JudgeFields {
+            model: &judgement.model,
+            unsteady: metric.is_unsteady(),
+            disagreement: judgement.disagreement(),
+            position_bias: judgement.position_bias,
+            warnings: &judgement.warnings,
+            spent: judgement.spent,
+            questions: judgement.questions.iter().map(QuestionFields::of).collect(),
+        }
+    }
+}
+
+impl QuestionFields<'_> {
+    fn of(asked: &Asked) -> QuestionFields<'_> {
+        QuestionFields {
+            turn: asked.id.turn + 1,
+            text: asked.id.text + 1,
+            about: &asked.about,
+            samples: asked.samples.iter().map(SampleFields::of).collect(),
+        }
+    }
+}
+
+impl SampleFields<'_> {
+    fn of(sample: &Sample) -> SampleFields<'_> {
+        fn verdict(one: &RubricScore) -> VerdictFields<'_> {
+            VerdictFields { id: &one.rubric_id, score: one.score, rationale: one.rationale.as_deref() }
+        }
+        SampleFields {
+            score: sample.score,
+            reason: &sample.reason,
+            error: sample.error.as_deref(),
+            verdicts: sample.verdicts.iter().map(verdict).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct TurnFields<'a> {
+    user: Option<String>,
+    expected: Option<SideFields<'a>>,
+    actual: Option<SideFields<'a>>,
+}
+
+/// What is expected in a turn, or what the agent did.
+#[derive(Serialize)]
+struct SideFields<'a> {
+    tool_calls: Vec<CallFields<'a>>,
+    response: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    calls_known: Option<bool>,
+    #[serde(skip_serializing_if = "TurnEnd::is_answered")]
+    end: TurnEnd,
+}
+
+#[derive(Serialize)]
+struct CallFields<'a> {
+    name: &'a str,
+    args: Option<Cow<'a, Map<String, Value>>>,
+}
+
+impl TurnFields<'_> {
+    fn of(attempt: &Attempt, turn: usize) -> TurnFields<'_> {
+        let (expected, actual) = (attempt.expected.get(turn), attempt.actual.get(turn));
+        TurnFields {
+            user: expected.or(actual).map(|turn| turn.user.scored_text()),
+            expected: expected.map(SideFields::of),
+            actual: actual.map(SideFields::of),
+        }
+    }
+}
+
+impl SideFields<'_> {
+    fn of(turn: &Invocation) -> SideFields<'_> {
+        fn call(call: &ToolCall) -> CallFields<'_> {
+            CallFields { name: &call.name, args: call.args.as_ref().map(plain_members) }
+        }
+        SideFields {
+            tool_calls: turn.calls().into_iter().map(call).collect(),
+            response: turn.final_response.as_ref().map(Content::scored_text),
+            calls_known: matches!(turn.trajectory, Trajectory::Partial(_)).then_some(false),
+            end: turn.end,
+        }
+    }
+}
