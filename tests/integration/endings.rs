@@ -161,15 +161,22 @@ fn input_typed_before_a_question_does_not_answer_it() {
     let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     set_with_program(folder.path(), "touch mark");
     let mark = folder.path().join("mark");
-    let start = |args: &[&str]| Terminal::start_in(BINARY, args, home.path(), (100, 30), folder.path(), &[]);
-    let mut terminal = start(&["run", "."]);
+    let start = |program: &str, args: &[&str]| {
+        Terminal::start_in(program, args, home.path(), (100, 30), folder.path(), &[])
+    };
+    // The program starts after the input was typed.
+    let gate = home.path().join("gate");
+    assert!(Command::new("mkfifo").arg(&gate).status().unwrap().success());
+    let gated = format!("read _ < '{}'; exec '{BINARY}' run .", gate.display());
+    let mut terminal = start("sh", &["-c", &gated]);
     terminal.keys("y\n");
+    fs::write(&gate, "go\n").unwrap();
     terminal.wait_for("[y/N]");
     terminal.wait_until_quiet(Duration::from_millis(300));
     assert!(!mark.exists(), "{}", terminal.screen());
     terminal.keys("n\n");
     assert_eq!(terminal.wait_for_end(), 2, "{}", terminal.screen());
-    let mut terminal = start(&["."]);
+    let mut terminal = start(BINARY, &["."]);
     terminal.wait_for(" a  ");
     terminal.keys("ry");
     terminal.wait_for("touch");
