@@ -113,7 +113,7 @@ fn stubs_of_no_case<'a>(stubs: &StubFile, sets: impl Iterator<Item = &'a PathBuf
     if known.is_empty() { Vec::new() } else { stubs.lines.iter().filter_map(unknown).collect() }
 }
 
-/// The ids of the cases of these sets; none if one cannot be read, whose problem is reported with it.
+/// The ids of the cases of these sets. Empty if a set cannot be read: its own problem is reported then.
 fn ids_of<'a>(sets: impl Iterator<Item = &'a PathBuf>) -> HashSet<String> {
     let mut known = HashSet::new();
     for set in sets {

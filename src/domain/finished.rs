@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// The number of summaries that are compressed together. A larger block compresses better; a smaller one is faster to
 /// take a single summary from.
 pub const ATTEMPTS_IN_BLOCK: usize = 64;
-/// The number of blocks that stay in use without an attempt of theirs in use, for those who look at attempts near each
-/// other.
+/// The number of blocks whose decompressed summaries stay in memory although none of their attempts is in use: callers
+/// often read neighbouring attempts one after the other.
 const RECENT_AT_MOST: usize = 4;
 
 /// Attempts that ended, in that order. Attempts that are complete in memory or have no record are stored as they are,

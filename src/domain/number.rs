@@ -63,7 +63,7 @@ pub fn plain_json(value: Value) -> Value {
     }
 }
 
-/// [`plain_json`] of an object. Borrowed if it is the same.
+/// Applies [`plain_json`] to an object. Returns the object itself if it contains no special number.
 pub fn plain_members(object: &Map<String, Value>) -> Cow<'_, Map<String, Value>> {
     match object.values().all(is_plain) {
         true => Cow::Borrowed(object),

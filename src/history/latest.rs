@@ -143,7 +143,7 @@ impl History {
     }
 }
 
-/// The number of bytes that reading the results of a run takes: those of its summaries, if it has any.
+/// The number of bytes to read for the results of a run: the size of its summaries if there are any, else of its journal.
 fn size_of(head: &RunHead) -> u64 {
     let size = |file: PathBuf| std::fs::metadata(file).map(|meta| meta.len()).ok();
     match head.is_evaltrail() {

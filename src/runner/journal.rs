@@ -150,7 +150,7 @@ impl JournalThread {
         let key = attempt.key;
         match self.retry().and_then(|()| self.write(&attempt)) {
             Ok(ended) => self.answer(Written::Recorded(vec![ended])),
-            // `retry` returns no such error.
+            // The error is that of this attempt: `retry` returns only errors that may pass.
             Err(error) if error.is_final() => self.answer(Written::Refused(key, error)),
             Err(error) => {
                 self.unwritten.push_back(attempt);

@@ -24,10 +24,10 @@ fn app_dirs(workspace: &Workspace) -> Vec<PathBuf> {
     app_dirs.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The folders that change when another program records results in the workspace: those that exist, of the folders of
-/// results and the ones above them, and the newest folders of runs, because a run may be going on in them.
+/// The existing folders that change when a program records results in the workspace: the folders of results, the folders
+/// above them, and the newest folders of runs, whose runs may not have ended.
 pub fn result_folders(workspace: &Workspace) -> Vec<PathBuf> {
-    /// More runs than this do not go on at the same time in one folder.
+    /// The maximum number of runs whose journals are watched. More runs are not expected at the same time.
     const RUNS_AT_MOST: usize = 16;
     let mut runs = run_folders(&workspace.root);
     runs.sort_by_cached_key(|run| Reverse(run.metadata().and_then(|meta| meta.modified()).ok()));

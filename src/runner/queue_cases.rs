@@ -24,7 +24,7 @@ pub(super) struct TakenCases {
 }
 
 impl TakenCases {
-    /// The queue, with the outstanding attempts of all its cases.
+    /// Creates it from a queue and the outstanding attempts of all its cases.
     pub(super) fn of(queue: Arc<CaseQueue>, attempts: VecDeque<AttemptKey>) -> TakenCases {
         let mut of: HashMap<usize, VecDeque<AttemptKey>> = HashMap::new();
         attempts.into_iter().for_each(|key| of.entry(key.case).or_default().push_back(key));

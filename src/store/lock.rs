@@ -1,5 +1,5 @@
-//! Locks of files. Some network file systems have none; there, evaltrail works without them: of two processes that write
-//! the same run, the later one must not be started.
+//! Locks of files. Some network file systems have none; there, evaltrail works without them: the
+//! user must not start two processes that write the same run.
 
 use std::fs::{File, TryLockError};
 

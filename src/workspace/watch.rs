@@ -55,8 +55,8 @@ fn is_of_results(event: &notify::Event) -> bool {
     !matches!(event.kind, EventKind::Access(_)) && event.paths.iter().any(|path| is_result(path))
 }
 
-/// Whether a path is one of ADK's folders of results or below it, or the same of evaltrail's folder of runs. The folders
-/// above these count, too, because they may be new.
+/// Whether a path is at or below `.evaltrail/runs` or `.adk/eval_history`. `.evaltrail` and `.adk` themselves count, too:
+/// when one of them is created, results may follow.
 fn is_result(path: &Path) -> bool {
     let names: Vec<&str> = path.iter().filter_map(|name| name.to_str()).collect();
     let after = |name: &str| names.iter().rposition(|one| *one == name).map(|at| names.get(at + 1));
