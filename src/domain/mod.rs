@@ -68,7 +68,9 @@ pub use judge::{JudgeSpec, Provider, Reading};
 pub use judgement::{Asked, Judgement, QuestionId, Sample, Spent, Votes};
 pub use matcher::MatchRule;
 pub use notes::{CaseNotes, Quarantine, Variant, is_day};
-pub use number::{float_of, plain_json, plain_members, python_json, special_number, value_text};
+pub use number::{
+    finite_number, float_of, plain_json, plain_members, python_json, special_number, value_text,
+};
 pub use planned_cases::{PlannedCase, PlannedCases, TooLarge};
 pub use program::ProgramSpec;
 pub use protocol::{

@@ -29,6 +29,11 @@ pub fn float_of(number: &Number) -> Option<f64> {
     }
 }
 
+/// A number that is neither NaN nor infinite; `None` for these and for values that are not numbers.
+pub fn finite_number(value: &Value) -> Option<f64> {
+    float_of(value.as_number()?).filter(|float| float.is_finite())
+}
+
 /// A value as Python's JSON on one line, with NaN and Infinity.
 pub fn value_text(value: &Value) -> String {
     python_json(value.to_string())
@@ -101,5 +106,9 @@ mod tests {
         assert_eq!(*plain_members(&object(value)), object(plain));
         assert!(matches!(plain_members(&object(1.5.into())), Cow::Borrowed(_)));
         assert!(float_of(&special_number("NaN").unwrap()).unwrap().is_nan());
+        for word in words {
+            assert_eq!(finite_number(&Value::Number(special_number(word).unwrap())), None, "{word}");
+        }
+        assert_eq!(finite_number(&1.5.into()), Some(1.5));
     }
 }

@@ -1,6 +1,6 @@
 //! The output of a program, as a metric's result.
 
-use crate::domain::{Criterion, Finding, FindingRule, InvocationScore, MetricResult, Status};
+use crate::domain::{Criterion, Finding, FindingRule, InvocationScore, MetricResult, Status, float_of};
 use crate::metrics::unscored;
 use serde_json::Value;
 
@@ -17,17 +17,22 @@ pub(super) fn result(criterion: &Criterion, turns: usize, answer: &Value) -> Met
         };
     }
     let score = match answer {
-        Value::Number(_) => answer.as_f64(),
+        Value::Number(number) => float_of(number),
         Value::Object(map) => match map.get("score") {
             Some(Value::Null) => None,
-            Some(score) if score.is_number() => score.as_f64(),
+            Some(Value::Number(number)) => float_of(number),
             Some(other) => return broken(&format!("the metric's score is not a number: {other}")),
             None => return broken("the metric's answer has no \"score\""),
         },
         other => return broken(&format!("the metric returned neither a number nor an object: {other}")),
     };
+    let scores_of_turns = answer.get("per_invocation").and_then(Value::as_array).into_iter().flatten();
+    let is_finite = |number: &Value| number.as_number().and_then(float_of).is_none_or(f64::is_finite);
     if score.is_some_and(|score| !score.is_finite()) {
         return broken("the metric's score is not finite");
+    }
+    if !scores_of_turns.map(|turn| &turn["score"]).all(is_finite) {
+        return broken("the metric's score of a turn is not finite");
     }
     let decided = |value: &Value| value.get("status").and_then(Value::as_u64).and_then(Status::from_adk);
     let status = |score, said: Option<Status>| match (said, score) {
@@ -86,6 +91,19 @@ mod tests {
         assert_eq!(said(json!({"error": "E: x", "traceback": "at y\n"})).2, "E: x\nat y");
         for bad in [json!("1"), json!({}), json!({"score": "high"}), json!([1])] {
             assert_eq!(said(bad).1, Status::Errored);
+        }
+    }
+
+    #[test]
+    fn scores_that_are_not_finite_are_errors() {
+        for word in ["NaN", "Infinity", "-Infinity"] {
+            let number = Value::Number(crate::domain::special_number(word).unwrap());
+            let (score, status, why) = said(number.clone());
+            assert_eq!((score, status), (None, Status::Errored), "{word}");
+            assert!(why.contains("not finite"), "{why}");
+            assert_eq!(said(json!({"score": number})).1, Status::Errored, "{word}");
+            let turns = json!({"score": 1.0, "per_invocation": [{"score": number}]});
+            assert_eq!(said(turns).1, Status::Errored, "{word}");
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::unusable::Unusable;
 use crate::diff::{Difference, DifferenceKind, calls_equal, compared_args, values_equal};
-use crate::domain::{Finding, FindingRule, MatchRule, ToolCall, value_text};
+use crate::domain::{Finding, FindingRule, MatchRule, ToolCall, finite_number, value_text};
 use regex::Regex;
 use serde_json::{Map, Value};
 use wildmatch::WildMatch;
@@ -308,10 +308,12 @@ impl ArgRule {
             (ArgRule::ContainsExpected, Some(e)) => text(actual).contains(&text(e)),
             (ArgRule::Subset, Some(e)) => holds(e, actual),
             (ArgRule::Superset, Some(e)) => holds(actual, e),
-            (ArgRule::Tolerance { absolute, relative }, Some(e)) => match (e.as_f64(), actual.as_f64()) {
-                (Some(e), Some(a)) => (e - a).abs() <= absolute.max(relative * e.abs()),
-                _ => values_equal(e, actual),
-            },
+            (ArgRule::Tolerance { absolute, relative }, Some(e)) => {
+                match (finite_number(e), finite_number(actual)) {
+                    (Some(e), Some(a)) => (e - a).abs() <= absolute.max(relative * e.abs()),
+                    _ => values_equal(e, actual),
+                }
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use super::{
     AnswerShape, BuiltIn, Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text,
     fill_sealed, is_answered, is_history, read_samples,
 };
-use crate::domain::{Asked, JudgeTemplate, QuestionId, Reading, ToolCall, Trajectory};
+use crate::domain::{Asked, JudgeTemplate, QuestionId, Reading, ToolCall, Trajectory, finite_number};
 use crate::metrics::measure::{Evidence, mean};
 use serde_json::{Value, json};
 use std::sync::LazyLock;
@@ -225,7 +225,7 @@ impl Judge for Template {
 
 fn number(value: &Value) -> Option<f64> {
     match value {
-        Value::Number(number) => number.as_f64(),
+        Value::Number(_) => finite_number(value),
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
     }
