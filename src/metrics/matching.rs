@@ -393,6 +393,16 @@ mod tests {
     }
 
     #[test]
+    fn a_tolerance_never_accepts_a_number_that_is_not_finite() {
+        let special = |word| Value::Number(crate::domain::special_number(word).unwrap());
+        let rule = "[[match]]\ntool = \"*\"\nargs = { n = { tolerance = 5 } }\n";
+        for word in ["NaN", "Infinity", "-Infinity"] {
+            assert!(!same(rule, json!({"n": 0}), json!({"n": special(word)})), "{word}");
+            assert!(!same(rule, json!({"n": special(word)}), json!({"n": 0})), "{word}");
+        }
+    }
+
+    #[test]
     fn defaults_may_be_left_out_and_others_ignored() {
         let rule = "[[match]]\ntool = \"*\"\ndefaults = { unit = \"C\" }\n";
         assert!(same(rule, json!({"unit": "C"}), json!({})) && same(rule, json!({}), json!({"unit": "C"})));
