@@ -21,6 +21,21 @@ fn cells(count: u16) -> std::num::NonZero<u16> {
     std::num::NonZero::new(count.max(2)).expect("two at least")
 }
 
+/// The beginning and the end of a synchronized update, which a terminal shows as a whole.
+const FRAME_BEGINS: &[u8] = b"\x1b[?2026h";
+const FRAME_ENDS: &[u8] = b"\x1b[?2026l";
+
+/// The length of the output up to a frame that is not complete yet. The end of the output may be the first part of the
+/// sequence that begins a frame.
+fn whole_frames(output: &[u8]) -> usize {
+    let last = |sequence: &[u8]| output.windows(sequence.len()).rposition(|part| part == sequence);
+    if let Some(begin) = last(FRAME_BEGINS).filter(|begin| last(FRAME_ENDS).is_none_or(|end| end < *begin)) {
+        return begin;
+    }
+    let of_a_sequence = |count: &usize| output.ends_with(&FRAME_BEGINS[..*count]);
+    output.len() - (1..FRAME_BEGINS.len()).rev().find(of_a_sequence).unwrap_or(0)
+}
+
 /// Time limit of each wait.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -61,10 +76,14 @@ impl Terminal {
         let (kept, screen) = (bytes.clone(), parser.clone());
         std::thread::spawn(move || {
             let mut buffer = [0; 65536];
+            let mut unshown = Vec::new();
             while let Ok(count @ 1..) = reader.read(&mut buffer) {
                 kept.lock().unwrap().extend_from_slice(&buffer[..count]);
-                screen.lock().unwrap().process(&buffer[..count]);
+                unshown.extend_from_slice(&buffer[..count]);
+                let shown = unshown.drain(..whole_frames(&unshown)).collect::<Vec<_>>();
+                screen.lock().unwrap().process(&shown);
             }
+            screen.lock().unwrap().process(&unshown);
         });
         Terminal { child, master: pair.master, writer, bytes, parser }
     }
@@ -75,7 +94,7 @@ impl Terminal {
         self.writer.flush().expect("typed");
     }
 
-    /// The text on the screen.
+    /// The text on the screen after the last complete frame.
     pub fn screen(&self) -> String {
         self.parser.lock().unwrap().screen().contents()
     }
