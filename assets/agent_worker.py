@@ -50,7 +50,7 @@ def load(target):
         traceback.print_exc()
         words = f"{place} cannot be imported by {sys.executable}: {type(error).__name__}: {error}"
         if isinstance(error, ModuleNotFoundError):
-            words += "; evaltrail uses the virtual environment beside or above the folder, or the key `python` of the agent"
+            words += "; evaltrail uses your virtual environment in the folder or above it in the repository, or the key `python` of the agent"
         raise Unusable(words)
     found = module
     for part in name.split("."):

@@ -34,7 +34,8 @@ fn main() {
     println!("| what | aim | measured |\n|---|---|---|");
     first_frames();
     index();
-    filter();
+    filter(10_000, "10,000 cases", "5 ms");
+    filter(100_000, "100,000 cases", "—");
     keys_while_streaming();
     idle_memory();
     binary();
@@ -181,9 +182,9 @@ fn many_in_a_model(cases: usize) -> Model {
     model
 }
 
-/// Measures a key in the filter of 10,000 cases, with its frame.
-fn filter() {
-    let mut model = many_in_a_model(10_000);
+/// Measures a key in the filter of a set of cases, with its frame.
+fn filter(cases: usize, words: &str, aim: &str) {
+    let mut model = many_in_a_model(cases);
     let theme = Theme::named("default", false).unwrap();
     let key = |text: &str| Msg::Key(parse_key(text).unwrap());
     update(&mut model, key("/"));
@@ -197,8 +198,8 @@ fn filter() {
     }
     let worst = times.iter().max().copied().unwrap();
     row(
-        "filter key on 10,000 cases, with its frame",
-        "5 ms",
+        &format!("filter key on {words}, with its frame"),
+        aim,
         &format!("{} (worst {})", ms(median(times)), ms(worst)),
     );
 }

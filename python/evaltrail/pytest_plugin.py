@@ -51,12 +51,19 @@ class EvalSet(pytest.File):
         for eval_set in listed["sets"]:
             if eval_set["error"]:
                 raise self.CollectError(f"{eval_set['file']}: {eval_set['error']}")
-            names = [case["eval_id"] for case in eval_set["eval_cases"]]
-            for name in dict.fromkeys(names):
-                yield EvalCase.from_parent(self, name=name)
+            ids = [case["eval_id"] for case in eval_set["eval_cases"]]
+            for eval_id in dict.fromkeys(ids):
+                # The names of tests become values of environment variables, which cannot contain NUL.
+                yield EvalCase.from_parent(self, name=eval_id.replace("\0", "\\0"), eval_id=eval_id)
+
+    def result(self, eval_id):
+        """The attempts of a case, whether it was not run to its end, and whether it passes the gate of the run."""
+        attempts, not_run, stopped = self.report()
+        return attempts.get(eval_id, []), eval_id in not_run, eval_id not in stopped
 
     def report(self):
-        """The report of the selected cases. All of them are run at the first call, and only once if that fails."""
+        """The attempts by case, and the ids of the cases that were not run to their end, and of those that do not pass the
+        gate. All selected cases are run at the first call, and only once if that fails."""
         if self._report is None:
             try:
                 self._report = self._run()
@@ -67,24 +74,33 @@ class EvalSet(pytest.File):
         return self._report
 
     def _run(self):
-        selected = [item.name for item in self.session.items if item.parent is self]
+        selected = [item.eval_id for item in self.session.items if item.parent is self]
         settings = self.config.getini("evaltrail_args")
         arguments = [*settings, *shlex.split(self.config.getoption("--evaltrail-args"))]
-        # A comma separates ids, so a case whose id has one is not selected by its id.
-        is_clear = not any("," in name for name in selected)
-        target = f"{self.path}:{','.join(selected)}" if is_clear else str(self.path)
-        return _evaltrail(self, ["run", target, "--json", *arguments])
+        # The length of a command line is limited.
+        report = _evaltrail(self, ["run", str(self.path), "--ids", "-", "--json", *arguments], json.dumps(selected))
+        attempts = {}
+        for attempt in report["cases"]:
+            attempts.setdefault(attempt["eval_id"], []).append(attempt)
+        repeats = report["summary"].get("repeats") or []
+        stopped = {case["eval_id"] for case in repeats if not case["passes_gate"]}
+        if not repeats:
+            stopped = {case["eval_id"] for case in report["cases"] if case["status"] != "passed"}
+        return attempts, {case["eval_id"] for case in report["not_run"]}, stopped
 
 
 class EvalCase(pytest.Item):
-    """One case. It passes if all its attempts pass."""
+    """One case. It passes if all its attempts pass, or as `--gate` says."""
+
+    def __init__(self, *, eval_id, **others):
+        super().__init__(**others)
+        self.eval_id = eval_id
 
     def runtest(self):
-        report = self.parent.report()
-        attempts = [attempt for attempt in report["cases"] if attempt["eval_id"] == self.name]
+        attempts, is_incomplete, passes_gate = self.parent.result(self.eval_id)
         worst = min(attempts, key=lambda attempt: STATUSES.index(attempt["status"]), default=None)
-        if worst is None or worst["status"] == "passed":
-            if worst is None or any(case["eval_id"] == self.name for case in report["not_run"]):
+        if worst is None or (worst["status"] == "passed" or passes_gate):
+            if worst is None or is_incomplete:
                 raise EvalFailed("errored", f"not run to its end: {len(attempts)} attempts ended")
             return
         quarantine = worst.get("quarantine")
@@ -122,9 +138,15 @@ def _reasons(attempt):
 
 def _scored(metric):
     score, threshold = metric["score"], metric["threshold"]
-    score = "not evaluated" if score is None else f"{score:.2f}"
-    needed = "" if threshold is None else f" (needs {threshold:g})"
-    return f"{metric['metric']} {score}{needed}"
+    if threshold is None or score is None:
+        needed = "" if threshold is None else f" (needs {threshold:g})"
+        return f"{metric['metric']} {'not evaluated' if score is None else f'{score:.2f}'}{needed}"
+    # With as many digits as their comparison needs.
+    shown = ((f"{score:.{digits}f}", f"{threshold:.{max(digits, 2)}f}") for digits in range(2, 16))
+    order = (score > threshold) - (score < threshold)
+    exact = (repr(score), repr(threshold))
+    texts = next(((a, b) for a, b in shown if (float(a) > float(b)) - (float(a) < float(b)) == order), exact)
+    return f"{metric['metric']} {texts[0]} (needs {float(texts[1]):g})"
 
 
 def _program():
@@ -134,11 +156,11 @@ def _program():
     return beside if os.path.exists(beside) else shutil.which("evaltrail") or name
 
 
-def _evaltrail(node, arguments):
-    """Runs evaltrail, and returns the JSON that it prints."""
+def _evaltrail(node, arguments, typed=""):
+    """Runs evaltrail with a text as its standard input, and returns the JSON that it prints."""
     command = [_program(), *arguments]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", stdin=subprocess.DEVNULL)
+        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", input=typed)
     except OSError as error:
         raise pytest.UsageError(f"cannot start evaltrail: {error}") from error
     try:

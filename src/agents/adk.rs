@@ -4,7 +4,7 @@ use super::adk_tools::declared;
 use super::budget::{EVENT, parse_answer};
 use super::remote::{Remote, said};
 use super::{Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
-use crate::domain::TurnEnd;
+use crate::domain::{SentSecrets, TurnEnd};
 use crate::formats::adk::{Event, golden_events, read_event, write_message};
 use crate::process::clock::Stopwatch;
 use async_trait::async_trait;
@@ -46,8 +46,12 @@ struct AdkSession {
 
 impl AdkAgent {
     /// Checks that the server serves the application.
-    pub(super) async fn connect(address: &str, app: &str) -> Result<AdkAgent, AgentError> {
-        let remote = Remote::plain(address)?;
+    pub(super) async fn connect(
+        address: &str,
+        app: &str,
+        sent: &Arc<SentSecrets>,
+    ) -> Result<AdkAgent, AgentError> {
+        let remote = Remote::plain(address, sent)?;
         let app = AdkApp { remote, name: app.to_string(), tidying: TaskTracker::new() };
         app.hello().await?;
         Ok(AdkAgent { app: Arc::new(app), pinned: Mutex::default() })

@@ -2,7 +2,7 @@
 
 use super::budget::parse_answer;
 use super::{AgentError, ErrorKind};
-use crate::domain::{Invocation, SessionInput};
+use crate::domain::{Invocation, Secrets, SessionInput, address_without_secrets, secrets_in_address};
 use crate::formats::adk::{invocations_of, read_event};
 use crate::net::http::{self, cause, chain, client};
 use serde_json::{Map, Value};
@@ -26,7 +26,8 @@ pub struct StoredSession {
 
 /// Reads a session by its address: `http://host:port/apps/APP/users/USER/sessions/ID`; `apps` may be left out.
 pub async fn fetch_session(address: &str) -> Result<StoredSession, AgentError> {
-    let setup = |why: String| AgentError::new(ErrorKind::Setup, why);
+    let secrets = Secrets::of(secrets_in_address(address.strip_prefix("adk+").unwrap_or(address)));
+    let setup = |why: String| AgentError::new(ErrorKind::Setup, secrets.mask(&why));
     let url = session_url(address).map_err(setup)?;
     let client = client(&url).map_err(setup)?;
     let broken = |error: reqwest::Error| {
@@ -38,26 +39,29 @@ pub async fn fetch_session(address: &str) -> Result<StoredSession, AgentError> {
         AgentError::new(ErrorKind::Protocol, "the session is incomplete or longer than 32 MB")
     })?;
     if !status.is_success() {
-        let words: String = text.chars().take(200).collect();
+        let words: String = secrets.mask(&text).chars().take(200).collect();
         return Err(AgentError::new(
             ErrorKind::Protocol,
             format!("no session: the server answered {status}: {words}"),
         ));
     }
-    let session =
+    let mut session =
         parse_answer(&text).map_err(|error| AgentError::new(ErrorKind::Protocol, error.to_string()))?;
+    secrets.mask_foreign(&mut session);
     read_session(&session).map_err(|why| AgentError::new(ErrorKind::Protocol, why))
 }
 
 fn session_url(address: &str) -> Result<Url, String> {
     let wrong = "write http://HOST:PORT/apps/APP/users/USER/sessions/ID";
+    // An address that cannot be parsed may have a password as well.
+    let shown = address_without_secrets(address);
     let mut url = Url::parse(address.strip_prefix("adk+").unwrap_or(address))
-        .map_err(|error| format!("{address}: {error}; {wrong}"))?;
+        .map_err(|error| format!("{shown}: {error}; {wrong}"))?;
     let parts: Vec<String> = url.path_segments().into_iter().flatten().map(str::to_string).collect();
     let users = parts.iter().position(|part| part == "users").filter(|at| *at > 0);
     let Some(users) = users.filter(|users| parts.get(users + 2).is_some_and(|part| part == "sessions"))
     else {
-        return Err(format!("{address}: {wrong}"));
+        return Err(format!("{shown}: {wrong}"));
     };
     if users == 1 || parts[users - 2] != "apps" {
         let mut with_apps = parts.clone();
@@ -97,6 +101,10 @@ mod tests {
         assert_eq!(url(&whole), Ok(whole.clone()));
         assert_eq!(url("http://h:1/p/apps/a/users/u/sessions/s").unwrap(), whole.replace(":1/", ":1/p/"));
         assert!(url("http://h:1/a").unwrap_err().contains("sessions/ID"));
+        for wrong in ["adk+http://me:canary@h:wrong/a?key=canary", "http://me:canary@h/a?key=canary"] {
+            let error = url(wrong).unwrap_err();
+            assert!(error.contains("://…@h") && !error.contains("canary"), "{error}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::budget::RunMemory;
 use super::command::CommandAgent;
 use super::http::HttpAgent;
 use super::langgraph::LanggraphAgent;
+use super::masked::{masked, secrets_for, sent_to};
 use super::mcp::McpAgent;
 use super::observed::ObservedSession;
 use super::openai::OpenaiAgent;
@@ -17,7 +18,7 @@ use super::server::Server;
 use super::sub_agent::SubAgentFolder;
 use super::tools::{Admission, Interception};
 use super::{Agent, AgentError, AgentHello, ErrorKind, Opening, Replay, Session};
-use crate::domain::{AgentServer, AgentSpec, Protocol, ServerSpec, ToolsSpec};
+use crate::domain::{AgentServer, AgentSpec, Protocol, SentSecrets, ServerSpec, ToolsSpec};
 use crate::process::clock::timeout;
 use async_trait::async_trait;
 use std::collections::HashMap;
@@ -31,6 +32,8 @@ use tokio::sync::Mutex;
 pub struct Agents {
     /// The memory of the events that the agents sent.
     pub memory: Arc<RunMemory>,
+    /// The secrets that are sent to the agents.
+    sent: Arc<SentSecrets>,
     places: Mutex<HashMap<(AgentSpec, ToolsSpec), Arc<Place>>>,
 }
 
@@ -81,7 +84,10 @@ impl Agents {
         if let Some(failed) = connection.failed.as_ref().filter(|_| connection.is_final || was_waited_for) {
             return Err(failed.clone());
         }
-        let outcome = connected_with_tools(spec, tools, limit).await;
+        self.sent.add(secrets_for(spec));
+        self.sent.add(tools.secret_values());
+        let outcome = connected_with_tools(spec, tools, limit, &self.sent).await;
+        let outcome = masked(outcome, &self.sent);
         place.tried.fetch_add(1, Ordering::Release);
         connection.take(outcome)
     }
@@ -129,7 +135,8 @@ impl Connection {
 
 /// Connects to an agent, and returns what it says about itself. A server that evaltrail starts for it is stopped again.
 pub async fn greet(spec: &AgentSpec, limit: Duration) -> Result<AgentHello, AgentError> {
-    let agent = connected(spec, limit).await?;
+    let sent = Arc::new(sent_to(spec));
+    let agent = masked(connected(spec, limit, &sent).await, &sent)?;
     let hello = agent.hello().await;
     agent.finish().await;
     Ok(hello)
@@ -186,12 +193,13 @@ async fn connected_with_tools(
     spec: &AgentSpec,
     tools: &ToolsSpec,
     limit: Duration,
+    sent: &Arc<SentSecrets>,
 ) -> Result<Box<dyn Agent>, AgentError> {
     let mut spec = spec.clone();
     let Some(interception) = Interception::of(&mut spec, tools).await? else {
-        return connected(&spec, limit).await;
+        return connected(&spec, limit, sent).await;
     };
-    let agent = connected(&spec, limit).await?;
+    let agent = connected(&spec, limit, sent).await?;
     if interception.greets() {
         let loaded = agent.load_plugins().await.and_then(|()| interception.check());
         if let Err(error) = loaded {
@@ -238,13 +246,17 @@ impl Agent for ServedAgent {
 }
 
 /// Connects to an agent. Every kind of agent is registered here.
-async fn connected(spec: &AgentSpec, limit: Duration) -> Result<Box<dyn Agent>, AgentError> {
+async fn connected(
+    spec: &AgentSpec,
+    limit: Duration,
+    sent: &Arc<SentSecrets>,
+) -> Result<Box<dyn Agent>, AgentError> {
     Ok(match spec {
         AgentSpec::Adk { server: AgentServer::Start(program), app, agent_name: Some(agent_name) } => {
             let folder = SubAgentFolder::write(app, agent_name, program)?;
             let server = AgentServer::Start(folder.program(program)?);
             let (address, started) = address_of(&server, "").await?;
-            let agent = within(limit, &address, AdkAgent::connect(&address, &folder.app)).await?;
+            let agent = within(limit, &address, AdkAgent::connect(&address, &folder.app, sent)).await?;
             let loaded = within(limit, &address, agent.load()).await;
             loaded.map_err(|error| started.as_ref().map_or(error.clone(), |server| server.explain(error)))?;
             Box::new(ServedAgent {
@@ -255,12 +267,12 @@ async fn connected(spec: &AgentSpec, limit: Duration) -> Result<Box<dyn Agent>, 
         }
         AgentSpec::Adk { server, app, .. } => {
             let (address, started) = address_of(server, "").await?;
-            let agent = within(limit, &address, AdkAgent::connect(&address, app)).await?;
+            let agent = within(limit, &address, AdkAgent::connect(&address, app, sent)).await?;
             served(Box::new(agent), started)
         }
         AgentSpec::Server(spec) => {
             let (address, started) = address_of(&spec.server, &spec.path).await?;
-            let agent = within(limit, &address, connected_to_server(&address, spec)).await?;
+            let agent = within(limit, &address, connected_to_server(&address, spec, sent)).await?;
             served(agent, started)
         }
         AgentSpec::Python { function, program } => Box::new(PythonAgent::connect(function, program).await?),
@@ -278,8 +290,12 @@ async fn connected(spec: &AgentSpec, limit: Duration) -> Result<Box<dyn Agent>, 
 }
 
 /// Connects to an agent on a server. Every protocol is registered here.
-async fn connected_to_server(address: &str, spec: &ServerSpec) -> Result<Box<dyn Agent>, AgentError> {
-    let remote = Arc::new(Remote::of(address, spec)?);
+async fn connected_to_server(
+    address: &str,
+    spec: &ServerSpec,
+    sent: &Arc<SentSecrets>,
+) -> Result<Box<dyn Agent>, AgentError> {
+    let remote = Arc::new(Remote::of(address, spec, sent)?);
     Ok(match &spec.protocol {
         Protocol::A2a(settings) => Box::new(A2aAgent::connect(remote, settings).await?),
         Protocol::AgUi(settings) => Box::new(AgUiAgent::connect(remote, settings)?),
@@ -300,7 +316,7 @@ pub(super) async fn address_of(
         AgentServer::Url(url) => Ok((url.clone(), None)),
         AgentServer::Start(program) => {
             let mut server = Server::start(program)?;
-            server.wait_until_up(Remote::plain(&server.url())?.client()).await?;
+            server.wait_until_up(Remote::plain(&server.url(), &Arc::default())?.client()).await?;
             let address = format!("{}{path}", server.url());
             let origin = |text: &str| url::Url::parse(text).map(|url| url.origin());
             if origin(&address) != origin(&server.url()) {
@@ -322,6 +338,6 @@ async fn within<T>(
 ) -> Result<T, AgentError> {
     match timeout(limit, connecting).await {
         Ok(outcome) => outcome,
-        Err(_) => Err(Remote::plain(address)?.silent(limit)),
+        Err(_) => Err(Remote::plain(address, &Arc::default())?.silent(limit)),
     }
 }

@@ -1,6 +1,6 @@
 //! Messages in the form of chat completions, which several protocols share, and the events that they become.
 
-use crate::domain::{Content, Invocation, Part, ToolCall, ToolResponse, Usage};
+use crate::domain::{Content, Invocation, Part, ToolCall, ToolResponse, Usage, finite_number};
 use crate::formats::adk::{Event, golden_events, read_event};
 use crate::formats::vertex::{PLAIN_INPUT, tool_input};
 use serde_json::{Map, Value, json};
@@ -91,9 +91,9 @@ pub(super) fn partial_text(author: &str, text: impl Into<String>) -> Event {
 /// Token counts under the names of OpenAI (`prompt_tokens`, `completion_tokens`) or of LangChain (`input_tokens`,
 /// `output_tokens`).
 pub(super) fn usage_of(usage: &Value) -> Option<Usage> {
-    let count = |names: [&str; 2]| names.iter().find_map(|name| usage[*name].as_f64());
+    let count = |names: [&str; 2]| names.iter().find_map(|name| token_count(&usage[*name]));
     let prompt = count(["prompt_tokens", "input_tokens"])?;
-    let details = |names: [&str; 2], key: &str| names.iter().find_map(|name| usage[*name][key].as_f64());
+    let details = |names: [&str; 2], key: &str| names.iter().find_map(|name| token_count(&usage[*name][key]));
     let cached = details(["prompt_tokens_details", "input_tokens_details"], "cached_tokens");
     let thoughts = details(["completion_tokens_details", "output_tokens_details"], "reasoning_tokens");
     let output = count(["completion_tokens", "output_tokens"]);
@@ -103,6 +103,10 @@ pub(super) fn usage_of(usage: &Value) -> Option<Usage> {
         "totalTokenCount": usage["total_tokens"],
     });
     Some(Usage { prompt: Some(prompt), cached, tool_use: None, candidates: output, thoughts, raw })
+}
+
+fn token_count(value: &Value) -> Option<f64> {
+    finite_number(value).filter(|count| *count >= 0.0)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::domain::{Content, Part, ProgramSpec, ToolCall};
 use crate::formats::adk::{Event, read_event};
 use crate::formats::vertex::tool_input;
 use crate::process::clock::Stopwatch;
-use crate::process::{Program, Tail};
+use crate::process::{Program, Tail, open_file_limit_error};
 use serde_json::Value;
 use std::pin::pin;
 use std::time::Duration;
@@ -60,8 +60,11 @@ impl ProgramLines {
     /// Starts a program.
     pub(super) fn start(spec: &ProgramSpec) -> Result<ProgramLines, AgentError> {
         let setup = |why: String| AgentError::new(ErrorKind::Setup, why);
-        let mut program =
-            Program::start(spec).map_err(|error| setup(format!("cannot start {}: {error}", spec.argv[0])))?;
+        let failed = |error: std::io::Error| match open_file_limit_error(&error) {
+            Some(words) => AgentError::new(ErrorKind::Unavailable, words),
+            None => setup(format!("cannot start {}: {error}", spec.argv[0])),
+        };
+        let mut program = Program::start(spec).map_err(failed)?;
         let child = &mut program.child;
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = streams else {

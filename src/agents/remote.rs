@@ -4,15 +4,16 @@ use super::budget::parse_answer;
 use super::token::Tokens;
 use super::trace;
 use super::{AgentError, ErrorKind, TurnBudget};
-use crate::domain::{ServerSpec, with_variables};
+use crate::domain::{SentSecrets, ServerSpec, address_without_secrets, with_variables};
 use crate::net::http::{self, BodyError, cause, chain, client, retry_after};
 use crate::net::{SseDecoder, SseEvent};
 use crate::process::clock::timeout;
+use crate::process::open_file_limit_error;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, WWW_AUTHENTICATE};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 use std::collections::VecDeque;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use url::Url;
 
@@ -26,8 +27,6 @@ const LONGEST_TURN: usize = 256 << 20;
 const BEGINNING: usize = 16 << 10;
 /// The maximum length of the server's own words in an error message, in characters.
 const LONGEST_WORDS: usize = 500;
-/// A shorter value of an environment variable is not removed from error messages, because it occurs in other words, too.
-const SHORTEST_SECRET: usize = 6;
 
 /// The server of an agent.
 #[derive(Debug)]
@@ -36,8 +35,8 @@ pub(super) struct Remote {
     base: Url,
     headers: HeaderMap,
     tokens: Option<Tokens>,
-    /// Values that error messages must not contain.
-    secrets: Vec<String>,
+    /// What error messages must not contain.
+    sent: Arc<SentSecrets>,
     idle: Option<Duration>,
     /// What the server says that it asks for, in words.
     authentication: OnceLock<String>,
@@ -45,9 +44,9 @@ pub(super) struct Remote {
 
 impl Remote {
     /// The server at an address, without headers of its own.
-    pub(super) fn plain(address: &str) -> Result<Remote, AgentError> {
-        let base =
-            Url::parse(address).map_err(|error| setup(format!("{}: {error}", without_query(address))))?;
+    pub(super) fn plain(address: &str, sent: &Arc<SentSecrets>) -> Result<Remote, AgentError> {
+        let base = Url::parse(address)
+            .map_err(|error| setup(format!("{}: {error}", address_without_secrets(address))))?;
         let client = client(&base).map_err(setup)?;
         let headers = HeaderMap::new();
         Ok(Remote {
@@ -55,15 +54,19 @@ impl Remote {
             base,
             headers,
             tokens: None,
-            secrets: Vec::new(),
+            sent: sent.clone(),
             idle: None,
             authentication: OnceLock::new(),
         })
     }
 
     /// The server at an address, with the headers and limits of its specification.
-    pub(super) fn of(address: &str, spec: &ServerSpec) -> Result<Remote, AgentError> {
-        let mut remote = Remote::plain(address)?;
+    pub(super) fn of(
+        address: &str,
+        spec: &ServerSpec,
+        sent: &Arc<SentSecrets>,
+    ) -> Result<Remote, AgentError> {
+        let mut remote = Remote::plain(address, sent)?;
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         for (name, value) in &spec.headers {
             let value = with_variables(value, variable).map_err(|unset| {
@@ -77,9 +80,7 @@ impl Remote {
             value.set_sensitive(true);
             remote.headers.insert(header, value);
         }
-        let secrets = spec.sent_variables().into_iter().filter_map(variable);
-        remote.secrets = secrets.filter(|secret| secret.len() >= SHORTEST_SECRET).collect();
-        remote.tokens = spec.token_command.clone().map(Tokens::new);
+        remote.tokens = spec.token_command.clone().map(|command| Tokens::new(command, sent.clone()));
         remote.idle = spec.idle_ms.map(Duration::from_millis);
         Ok(remote)
     }
@@ -322,24 +323,14 @@ impl Remote {
 
     /// A value without the secrets that are sent to the server.
     pub(super) fn cleaned(&self, value: &Value) -> Value {
-        match value {
-            Value::String(text) => self.clean(text).into(),
-            Value::Array(items) => items.iter().map(|item| self.cleaned(item)).collect(),
-            Value::Object(members) => {
-                members.iter().map(|(key, member)| (key.clone(), self.cleaned(member))).collect()
-            }
-            other => other.clone(),
-        }
+        let mut value = value.clone();
+        self.sent.now().mask_foreign(&mut value);
+        value
     }
 
     /// A text without the secrets that are sent to the server.
     pub(super) fn clean(&self, message: &str) -> String {
-        let mut words = message.to_string();
-        let token = self.tokens.as_ref().and_then(Tokens::known);
-        for secret in self.secrets.iter().chain(&token) {
-            words = words.replace(secret.as_str(), "…");
-        }
-        words
+        self.sent.mask(message)
     }
 
     pub(super) fn silent(&self, limit: Duration) -> AgentError {
@@ -357,6 +348,9 @@ impl Remote {
 
     pub(super) fn broken(&self, error: reqwest::Error) -> AgentError {
         let why = chain(cause(&error));
+        if let Some(words) = open_file_limit_error(&error) {
+            return self.error(ErrorKind::Unavailable, words);
+        }
         if error.is_connect() && !error.is_timeout() {
             let hint = "is the server running?";
             return self

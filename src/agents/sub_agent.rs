@@ -4,13 +4,13 @@
 use super::AgentError;
 use super::remote::setup;
 use crate::domain::ProgramSpec;
+use crate::process::PrivateFolder;
 use std::io::Write;
-use tempfile::TempDir;
 
 /// The folder of agents with the application of a sub-agent. It is deleted when this is dropped.
 #[derive(Debug)]
 pub(super) struct SubAgentFolder {
-    folder: TempDir,
+    folder: PrivateFolder,
     /// The name of the application.
     pub(super) app: String,
 }
@@ -27,7 +27,7 @@ impl SubAgentFolder {
         };
         let name: String = agent_name.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
         let own = format!("{app}__{name}");
-        let folder = tempfile::Builder::new().prefix("evaltrail-").tempdir().map_err(failed)?;
+        let folder = PrivateFolder::create("agent").map_err(failed)?;
         let below = folder.path().join(&own);
         std::fs::create_dir(&below).map_err(failed)?;
         let text = |value: &str| serde_json::Value::from(value).to_string();

@@ -1,9 +1,9 @@
 //! Access tokens that a command prints.
 
 use super::{AgentError, ErrorKind};
-use crate::domain::ProgramSpec;
+use crate::domain::{ProgramSpec, SentSecrets};
 use crate::process::{Program, Tail};
-use std::sync::Mutex as Lock;
+use std::sync::{Arc, Mutex as Lock};
 use std::time::{Duration, Instant};
 use tokio::io::AsyncReadExt;
 use tokio::sync::Mutex;
@@ -22,15 +22,17 @@ pub(super) struct Tokens {
     /// Held while the command runs, so that it runs once for all who wait.
     printing: Mutex<()>,
     last: Lock<Option<(String, Instant)>>,
+    /// Where tokens are added before they are sent.
+    sent: Arc<SentSecrets>,
 }
 
 impl Tokens {
-    pub(super) fn new(command: ProgramSpec) -> Tokens {
-        Tokens { command, printing: Mutex::default(), last: Lock::default() }
+    pub(super) fn new(command: ProgramSpec, sent: Arc<SentSecrets>) -> Tokens {
+        Tokens { command, printing: Mutex::default(), last: Lock::default(), sent }
     }
 
     /// The token in use, if the command has printed one.
-    pub(super) fn known(&self) -> Option<String> {
+    fn known(&self) -> Option<String> {
         self.last.lock().ok()?.as_ref().map(|(token, _)| token.clone())
     }
 
@@ -77,6 +79,7 @@ impl Tokens {
                 "ended with {status} and did not print one token; its last output:\n{last}"
             )));
         }
+        self.sent.add([token.clone()]);
         if let Ok(mut last) = self.last.lock() {
             *last = Some((token.clone(), Instant::now()));
         }

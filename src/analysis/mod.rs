@@ -8,15 +8,21 @@
 //! ```
 
 mod compare;
+mod evidence;
 mod groups;
+mod pass_table;
 mod repeats;
 mod statistics;
+mod stratified;
+mod sum_of_counts;
 mod trends;
 
 pub use compare::{
-    CaseFate, ChangedCondition, ComparedCase, ComparedMetric, RunComparison, RunConditions, RunToCompare,
-    compare_runs,
+    CaseFate, ChangedCondition, ComparedCase, ComparedMetric, OutcomeTest, OverallChange, RunComparison,
+    RunConditions, RunToCompare, ScoreTest, cases_words, compare_counts, compare_runs, p_words,
 };
+pub use evidence::{ChangeEvidence, ComparisonRule, DEFAULT_LEVEL};
 pub use groups::{FailureGroup, FailureGroups, group_failures};
-pub use repeats::{PassCount, RepeatedPass, count_of, repeated_passes};
+pub use pass_table::PassTable;
+pub use repeats::{PassCount, RepeatedPass, RepeatedPasses, count_of, repeated_passes};
 pub use trends::{CasePoint, FailingSince, block, failing_since};

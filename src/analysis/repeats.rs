@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// The quantile of the standard normal distribution for intervals of 95 %.
 const Z_95: f64 = 1.959_963_984_540_054;
 
-/// The attempts of a case, counted. Attempts that were not evaluated are left out; an error counts as not passed.
+/// The attempts of a case, counted. Those that were not evaluated are left out ([`Status::is_evaluated`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PassCount {
     /// How many passed.
@@ -18,15 +18,28 @@ pub struct PassCount {
 impl PassCount {
     /// Counts attempts.
     pub fn of(attempts: &[Arc<EndedAttempt>]) -> PassCount {
+        PassCount::of_statuses(attempts.iter().map(|attempt| attempt.status))
+    }
+
+    /// Counts attempts by their statuses.
+    pub fn of_statuses(statuses: impl IntoIterator<Item = Status>) -> PassCount {
         let mut count = PassCount::default();
-        for attempt in attempts {
-            match attempt.status {
-                Status::Passed => (count.passed, count.of) = (count.passed + 1, count.of + 1),
-                Status::Failed | Status::Errored => count.of += 1,
-                Status::NotEvaluated | Status::Informational => {}
-            }
+        for status in statuses {
+            count.passed += usize::from(status == Status::Passed);
+            count.of += usize::from(status.is_evaluated());
         }
         count
+    }
+
+    /// The rate as "2/3"; "–" if no attempt was evaluated.
+    pub fn words(self) -> String {
+        if self.of == 0 { "–".to_string() } else { format!("{}/{}", self.passed, self.of) }
+    }
+
+    /// [`PassCount::interval`] in percent, as "21–94 %"; `None` below two attempts.
+    pub fn interval_words(self) -> Option<String> {
+        let (low, high) = self.interval().filter(|_| self.of > 1)?;
+        Some(format!("{:.0}–{:.0} %", low * 100.0, high * 100.0))
     }
 
     /// Whether some attempts passed and others did not.
@@ -77,7 +90,21 @@ fn chosen(part: usize, all: usize, k: usize) -> Option<f64> {
     Some((0..k).map(|at| (part - at) as f64 / (all - at) as f64).product())
 }
 
-/// Means over the cases of a run, for one `k`.
+/// What the attempts of a run's cases show together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RepeatedPasses {
+    /// For each `k` up to the number of repetitions. All are means over the same cases, so that pass@k never falls and
+    /// pass^k never rises with `k`. Empty if there is no such case.
+    pub by_k: Vec<RepeatedPass>,
+    /// The number of these cases: those of which every attempt was evaluated.
+    pub cases: usize,
+    /// The number of the other cases.
+    pub left_out: usize,
+    /// The number of cases, of all, that passed in some of their attempts and not in others.
+    pub flaky: usize,
+}
+
+/// Means over cases, for one `k`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RepeatedPass {
     /// The number of attempts.
@@ -86,31 +113,56 @@ pub struct RepeatedPass {
     pub pass_at: f64,
     /// The mean of [`PassCount::pass_hat`].
     pub pass_hat: f64,
-    /// The number of cases with at least `k` attempts that were evaluated.
-    pub cases: usize,
 }
 
-/// pass@k and pass^k of a run, for every `k` up to its number of repetitions; empty if cases were not repeated.
-pub fn repeated_passes(run: &RunState) -> Vec<RepeatedPass> {
+/// pass@k and pass^k of a run; `None` if cases were not repeated.
+pub fn repeated_passes(run: &RunState) -> Option<RepeatedPasses> {
     let repeat = run.plan.options.repeat as usize;
-    if repeat < 2 {
-        return Vec::new();
-    }
-    let counts: Vec<PassCount> = (0..run.plan.cases.len()).map(|case| count_of(run, case)).collect();
-    (1..=repeat).filter_map(|k| mean_for(&counts, k)).collect()
+    let counts = (0..run.plan.cases.len()).map(|case| count_of(run, case));
+    (repeat > 1).then(|| RepeatedPasses::of(counts, repeat))
 }
 
-fn mean_for(counts: &[PassCount], k: usize) -> Option<RepeatedPass> {
-    let both: Vec<(f64, f64)> =
-        counts.iter().filter_map(|count| Some((count.pass_at(k)?, count.pass_hat(k)?))).collect();
-    let cases = both.len();
-    let mean = |of: fn(&(f64, f64)) -> f64| both.iter().map(of).sum::<f64>() / cases as f64;
-    (cases > 0).then(|| RepeatedPass {
-        k,
-        pass_at: mean(|(at, _)| *at),
-        pass_hat: mean(|(_, hat)| *hat),
-        cases,
-    })
+impl RepeatedPasses {
+    /// From the counts of all cases, each of which had `repeat` attempts.
+    fn of(counts: impl IntoIterator<Item = PassCount>, repeat: usize) -> RepeatedPasses {
+        let (mut whole, mut found) = (Vec::new(), RepeatedPasses::default());
+        for count in counts {
+            found.flaky += usize::from(count.is_flaky());
+            match count.of >= repeat {
+                true => whole.push(count),
+                false => found.left_out += 1,
+            }
+        }
+        found.cases = whole.len();
+        let mean = |k: usize, of: fn(PassCount, usize) -> Option<f64>| {
+            let values: Vec<f64> = whole.iter().filter_map(|count| of(*count, k)).collect();
+            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        };
+        let of_k = |k| {
+            let (pass_at, pass_hat) = (mean(k, PassCount::pass_at)?, mean(k, PassCount::pass_hat)?);
+            Some(RepeatedPass { k, pass_at, pass_hat })
+        };
+        found.by_k = (1..=repeat).filter_map(of_k).collect();
+        found
+    }
+
+    /// Over which cases the means are, and how many cases are flaky, each as a sentence.
+    pub fn remarks(&self) -> Vec<String> {
+        let with_all = match (self.cases, self.left_out) {
+            (_, 0) => None,
+            (0, _) => Some("pass@k and pass^k: no case had all its attempts evaluated".to_string()),
+            (cases, left_out) => Some(format!(
+                "pass@k and pass^k are over the {cases} of {} cases whose attempts were all evaluated",
+                cases + left_out
+            )),
+        };
+        let flaky = match self.flaky {
+            0 => None,
+            1 => Some("1 case is flaky: it passed in some of its attempts".to_string()),
+            count => Some(format!("{count} cases are flaky: they passed in some of their attempts")),
+        };
+        with_all.into_iter().chain(flaky).collect()
+    }
 }
 
 /// The attempts of a case of a run, counted.
@@ -158,7 +210,44 @@ mod tests {
         assert_eq!((count.pass_at(6), count.pass_hat(0)), (None, None));
     }
 
+    /// One case with F, ?, ? and one with P, P, P: means over different cases would be 0.5, 1, 1 for pass^k.
+    #[test]
+    fn every_k_is_about_the_same_cases() {
+        let counts = [PassCount { passed: 0, of: 1 }, PassCount { passed: 3, of: 3 }];
+        let found = RepeatedPasses::of(counts, 3);
+        assert_eq!((found.cases, found.left_out, found.flaky), (1, 1, 0));
+        assert!(found.by_k.iter().all(|of| (of.pass_at, of.pass_hat) == (1.0, 1.0)) && found.by_k.len() == 3);
+        assert_eq!(
+            found.remarks(),
+            ["pass@k and pass^k are over the 1 of 2 cases whose attempts were all evaluated"]
+        );
+        let none = RepeatedPasses::of([PassCount { passed: 0, of: 1 }], 3);
+        assert!(none.by_k.is_empty() && none.remarks()[0].contains("no case"));
+        let mixed = RepeatedPasses::of([PassCount { passed: 1, of: 2 }, PassCount { passed: 2, of: 2 }], 2);
+        let hats: Vec<f64> = mixed.by_k.iter().map(|of| of.pass_hat).collect();
+        assert_eq!((hats, mixed.flaky), (vec![0.75, 0.5], 1));
+    }
+
     proptest! {
+        /// More attempts find a pass more often, and all pass less often, whatever was evaluated.
+        #[test]
+        fn means_over_cases_are_monotone(
+            repeat in 2usize..8,
+            cases in prop::collection::vec((0usize..8, 0usize..8), 0..30),
+        ) {
+            let counts = cases.iter().map(|(of, passed)| {
+                let of = (*of).min(repeat);
+                PassCount { passed: (*passed).min(of), of }
+            });
+            let found = RepeatedPasses::of(counts, repeat);
+            prop_assert_eq!(found.cases + found.left_out, cases.len());
+            prop_assert_eq!(found.by_k.len(), if found.cases == 0 { 0 } else { repeat });
+            for (fewer, more) in found.by_k.iter().zip(found.by_k.iter().skip(1)) {
+                prop_assert!(more.pass_at >= fewer.pass_at - 1e-12, "{:?}", found);
+                prop_assert!(more.pass_hat <= fewer.pass_hat + 1e-12, "{:?}", found);
+            }
+        }
+
         /// Both are probabilities, more attempts find a pass more often and pass all less often, and one attempt
         /// passes with the pass rate.
         #[test]

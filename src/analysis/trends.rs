@@ -11,10 +11,12 @@ pub struct CasePoint {
     pub status: Status,
     /// The number of attempts that passed.
     pub passed: u32,
-    /// The number of attempts that ended.
-    pub ended: u32,
+    /// The number of attempts that were evaluated.
+    pub evaluated: u32,
     /// A hash of the case's content at that time; 0 if it is not known.
     pub content: u32,
+    /// The number of the criteria of the case's file: equal for runs with the same ones.
+    pub criteria: u32,
 }
 
 /// The latest runs in which a case did not pass, without one in between in which it passed.
@@ -28,6 +30,8 @@ pub struct FailingSince {
     pub runs: usize,
     /// Whether some of the attempts in these runs passed.
     pub is_flaky: bool,
+    /// The number of these runs with other criteria than the latest one.
+    pub other_criteria: usize,
 }
 
 impl FailingSince {
@@ -47,14 +51,23 @@ pub fn failing_since(points: &[CasePoint]) -> Option<FailingSince> {
         .rev()
         .filter(|point| matches!(point.status, Status::Passed | Status::Failed | Status::Errored));
     let mut since: Option<FailingSince> = None;
+    let mut latest = None;
     for &point in evaluated {
-        let failing =
-            since.unwrap_or(FailingSince { first: point, last_passed: None, runs: 0, is_flaky: false });
+        let criteria = *latest.get_or_insert(point.criteria);
+        let failing = since.unwrap_or(FailingSince {
+            first: point,
+            last_passed: None,
+            runs: 0,
+            is_flaky: false,
+            other_criteria: 0,
+        });
         if point.status == Status::Passed {
             return since.map(|since| FailingSince { last_passed: Some(point), ..since });
         }
         let is_flaky = failing.is_flaky || point.passed > 0;
-        since = Some(FailingSince { first: point, runs: failing.runs + 1, is_flaky, ..failing });
+        let other_criteria = failing.other_criteria + usize::from(point.criteria != criteria);
+        let runs = failing.runs + 1;
+        since = Some(FailingSince { first: point, runs, is_flaky, other_criteria, ..failing });
     }
     since
 }
@@ -77,8 +90,9 @@ mod tests {
             run,
             status: *status,
             passed: u32::from(*status == Status::Passed),
-            ended: 1,
+            evaluated: 1,
             content: 7,
+            criteria: 0,
         };
         statuses.iter().enumerate().map(point).collect()
     }
@@ -102,8 +116,16 @@ mod tests {
     fn runs_in_which_some_attempts_passed_are_not_runs_in_which_none_did() {
         let mut points = points(&[Status::Failed, Status::Failed]);
         assert!(!failing_since(&points).unwrap().is_flaky);
-        (points[0].passed, points[0].ended) = (3, 5);
+        (points[0].passed, points[0].evaluated) = (3, 5);
         assert!(failing_since(&points).unwrap().is_flaky);
+    }
+
+    #[test]
+    fn runs_with_other_criteria_than_the_latest_are_counted() {
+        let mut points = points(&[Status::Passed, Status::Failed, Status::Failed, Status::Failed]);
+        assert_eq!(failing_since(&points).unwrap().other_criteria, 0);
+        (points[0].criteria, points[1].criteria, points[2].criteria) = (2, 1, 2);
+        assert_eq!(failing_since(&points).unwrap().other_criteria, 2, "the run that passed is none of these");
     }
 
     #[test]

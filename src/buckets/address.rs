@@ -88,7 +88,7 @@ impl BucketAddress {
         let key = key.trim_matches('/');
         let below = if scheme == Scheme::Folder { without_drive(key) } else { key };
         if !below.is_empty() && !is_plain_key(below) {
-            return Err(told("`..`, empty parts and control characters are not allowed"));
+            return Err(told("`..`, empty or long parts and control characters are not allowed"));
         }
         Ok(BucketAddress { scheme, bucket: bucket.to_string(), key: key.to_string() })
     }
@@ -137,17 +137,24 @@ fn without_drive(key: &str) -> &str {
     }
 }
 
-/// Whether a key can be used as a relative path: it has no `..`, no empty parts and no control characters, nor those
-/// that the platform forbids in names.
+/// The maximum length of a part of a key, in bytes: that of a file's name.
+const LONGEST_PART: usize = 255;
+/// The maximum length of a key, in bytes: with the folder of the copies, it must be a path.
+const LONGEST_KEY: usize = 2048;
+
+/// Whether a key can be used as a relative path: it has no `..`, no empty or long parts and no control
+/// characters, nor those that the platform forbids in names.
 pub(super) fn is_plain_key(key: &str) -> bool {
     let is_forbidden = |one: char| one == '\\' || (cfg!(windows) && "<>:\"|?*".contains(one));
     let is_plain = |part: &str| {
-        !part.is_empty() && !part.chars().any(|one| one.is_control() || is_forbidden(one)) && {
-            let mut parts = Path::new(part).components();
-            matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
-        }
+        (1..=LONGEST_PART).contains(&part.len())
+            && !part.chars().any(|one| one.is_control() || is_forbidden(one))
+            && {
+                let mut parts = Path::new(part).components();
+                matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
+            }
     };
-    key.split('/').all(is_plain)
+    key.len() <= LONGEST_KEY && key.split('/').all(is_plain)
 }
 
 impl fmt::Display for BucketAddress {

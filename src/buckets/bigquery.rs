@@ -1,6 +1,8 @@
 //! Tables of BigQuery: rows as JSON, read page by page and appended in batches.
 
-use super::client::{BucketError, blocking};
+use super::client::blocking;
+use super::errors::BucketError;
+use super::listing::Pages;
 use crate::net::http::{self, BodyError};
 use reqwest::{Client, Method, StatusCode};
 use serde::Deserialize;
@@ -35,6 +37,8 @@ const TOKENS: [&str; 2] = ["CLOUDSDK_AUTH_ACCESS_TOKEN", "GOOGLE_OAUTH_ACCESS_TO
 const EMULATOR: &str = "BIGQUERY_EMULATOR_HOST";
 /// The number of rows of a page.
 const PAGE: usize = 5_000;
+/// The maximum number of pages. BigQuery ends a page at some 10 MB.
+const MOST_PAGES: usize = 20_000;
 /// The maximum size of a page, and of other replies, in bytes.
 const LARGEST_REPLY: usize = 256 << 20;
 /// The number of rows of a batch that is appended.
@@ -151,7 +155,7 @@ impl BigQueryTable {
         let table = self.clone();
         self.wait_for(async move {
             let about = table.about().await?;
-            let (mut lines, mut next) = (Vec::new(), None::<String>);
+            let (mut lines, mut next, mut pages) = (Vec::new(), None::<String>, Pages::of(MOST_PAGES));
             loop {
                 let mut query = vec![("maxResults", PAGE.to_string())];
                 query.extend(next.take().map(|token| ("pageToken", token)));
@@ -164,7 +168,7 @@ impl BigQueryTable {
                     let why = format!("{}: its rows have more than {} MB", table.address, largest >> 20);
                     return Err(BucketError::TooLarge(why));
                 }
-                next = page.next.filter(|token| !token.is_empty());
+                next = pages.next(page.next).map_err(|why| table.other(why))?;
                 if next.is_none() {
                     return Ok((lines, about.etag));
                 }
@@ -197,6 +201,10 @@ impl BigQueryTable {
         work: impl Future<Output = Result<T, BucketError>> + Send + 'static,
     ) -> Result<T, BucketError> {
         blocking(&self.address.to_string(), work)
+    }
+
+    fn other(&self, why: String) -> BucketError {
+        BucketError::Other(format!("{}: {why}", self.address))
     }
 
     async fn about(&self) -> Result<About, BucketError> {
@@ -278,7 +286,7 @@ impl BigQueryTable {
         url: Url,
         body: Option<&Value>,
     ) -> Result<(StatusCode, String), BucketError> {
-        let told = |why: String| BucketError::Other(format!("{}: {why}", self.address));
+        let told = |why: String| self.other(why);
         let mut request = self.client.request(method, url).timeout(ANSWERS_WITHIN);
         if let Some(token) = &self.token {
             request = request.bearer_auth(token);
@@ -288,6 +296,13 @@ impl BigQueryTable {
         }
         let response = request.send().await.map_err(|error| told(http::chain(http::cause(&error))))?;
         let status = response.status();
+        if let Some(host) = http::redirect_host(status, response.headers()) {
+            let why = format!(
+                "the answer redirects to {host}; evaltrail does not follow redirects, so that keys are sent only to the given \
+                 address"
+            );
+            return Err(told(why));
+        }
         match http::text(response, LARGEST_REPLY).await {
             Ok(text) => Ok((status, text)),
             Err(BodyError::Broken(error)) => Err(told(http::chain(http::cause(&error)))),

@@ -4,8 +4,19 @@
 mod address;
 mod bigquery;
 mod client;
+mod connection;
 mod credentials;
+mod errors;
+mod left_out;
+mod listing;
+mod object;
+mod odd_keys;
+mod stores;
+mod transfer;
 
 pub use address::{BucketAddress, Scheme, is_bucket_address};
 pub use bigquery::{BigQueryTable, TableAddress, is_table_address};
-pub use client::{Bucket, BucketError, StoredObject};
+pub use client::{Bucket, Listing, StoredObject};
+pub use errors::BucketError;
+pub use left_out::LeftOut;
+pub use transfer::ObjectPart;

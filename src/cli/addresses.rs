@@ -7,7 +7,8 @@ use crate::buckets::{
     BigQueryTable, Bucket, BucketAddress, TableAddress, is_bucket_address, is_table_address,
 };
 use crate::store::{
-    self, CopyError, Places, address_of_copy, copy_bucket, copy_pushed_runs, copy_table, new_copy,
+    self, Copied, CopyError, Places, RecordedOutput, address_of_copy, copy_bucket, copy_pushed_runs,
+    copy_table, new_copy,
 };
 use crate::workspace::edited_with;
 use anyhow::{Context, bail};
@@ -71,6 +72,7 @@ pub(super) fn address_in(path: &Path) -> anyhow::Result<Option<BucketAddress>> {
 /// Replaces an address by the path of its copy. Other paths stay.
 pub(super) fn copy_at(path: &mut PathBuf) -> anyhow::Result<()> {
     if let Some(table) = table_in(path)? {
+        let _waiting = say_when_slow(&table);
         *path = copy_table(&table, &places()?)?;
         return Ok(());
     }
@@ -112,6 +114,7 @@ fn replace_target(
             None => (target.as_str(), ""),
         };
         let table = TableAddress::parse(address).map_err(anyhow::Error::msg)?;
+        let _waiting = say_when_slow(&table);
         *target = format!("{}{ids}", text_of(&copy_table(&table, &places()?)?)?);
         return Ok(());
     }
@@ -150,23 +153,31 @@ fn copy_of(address: &BucketAddress) -> anyhow::Result<PathBuf> {
     let names = names.iter().skip(1).filter_map(|path| path.to_str()).map(str::to_string);
     let beside: Vec<String> = names.chain(["evaltrail.toml".to_string()]).collect();
     let _waiting = say_when_slow(address);
-    Ok(copy_bucket(address, &beside, &places, &mut progress(address))?)
+    Ok(path_of(address, copy_bucket(address, &beside, &places, &mut progress(address))?))
+}
+
+/// The path of a copy. Prints what was left out.
+fn path_of(address: &BucketAddress, copied: Copied) -> PathBuf {
+    if copied.left_out.count > 0 {
+        tell(&format!("{address}: {}", copied.left_out));
+    }
+    copied.path
 }
 
 /// Copies the runs at an address, or updates the copy, and returns its path.
 pub(super) fn copy_runs(address: &BucketAddress) -> anyhow::Result<PathBuf> {
     let _waiting = say_when_slow(address);
-    Ok(copy_pushed_runs(address, &places()?, &mut progress(address))?)
+    Ok(path_of(address, copy_pushed_runs(address, &places()?, &mut progress(address))?))
 }
 
-/// Like [`copy_runs`], without saying how far it is.
+/// Like [`copy_runs`], without printing anything.
 pub(super) fn copy_runs_quietly(address: &BucketAddress) -> anyhow::Result<PathBuf> {
-    Ok(copy_pushed_runs(address, &places()?, &mut |_, _| ())?)
+    Ok(copy_pushed_runs(address, &places()?, &mut |_, _| ())?.path)
 }
 
-/// Says what is waited for if the returned value is not dropped within some seconds.
-fn say_when_slow(address: &BucketAddress) -> Sender<()> {
-    const SLOW: Duration = Duration::from_secs(3);
+/// Prints what is waited for if the returned value is not dropped within two seconds.
+pub(super) fn say_when_slow(address: &dyn std::fmt::Display) -> Sender<()> {
+    const SLOW: Duration = Duration::from_secs(2);
     let (done, is_done) = channel();
     let words = format!("waiting for {address}");
     std::thread::spawn(move || {
@@ -200,9 +211,12 @@ pub(super) fn can_write_output(path: &Path) -> anyhow::Result<()> {
     }
     match address_in(path)? {
         Some(address) if address.key.is_empty() => bail!("{address}: the name of the object is missing"),
-        Some(address) if address.local_path().is_none() => Ok(Bucket::open(&address)?.check()?),
-        Some(address) => Ok(store::can_write(&local_output(&address)?)?),
-        None => Ok(store::can_write(path)?),
+        Some(address) if address.local_path().is_none() => {
+            let _waiting = say_when_slow(&address);
+            Ok(Bucket::open(&address)?.check()?)
+        }
+        Some(address) => Ok(store::can_write_output(&local_output(&address)?)?),
+        None => Ok(store::can_write_output(path)?),
     }
 }
 
@@ -214,6 +228,7 @@ pub(super) fn fill_output(
     if let Some(table) = table_in(path)? {
         let mut lines = Vec::new();
         fill(&mut lines)?;
+        let _waiting = say_when_slow(&table);
         return Ok(BigQueryTable::open(&table)?.append(table_rows(&lines)?)?);
     }
     let address = address_in(path)?;
@@ -221,11 +236,33 @@ pub(super) fn fill_output(
         Some(address) if address.local_path().is_none() => {
             let mut bytes = Vec::new();
             fill(&mut bytes)?;
+            let _waiting = say_when_slow(&address);
             Ok(Bucket::open(&address)?.put("", bytes).map(drop)?)
         }
-        Some(address) => Ok(store::fill_whole(&local_output(&address)?, fill)?),
-        None => Ok(store::fill_whole(path, fill)?),
+        Some(address) => Ok(store::fill_output(&local_output(&address)?, fill)?),
+        None => Ok(store::fill_output(path, fill)?),
     }
+}
+
+/// Writes a report or a recording like [`fill_output`], and records its content, so that it is not taken for a data set.
+pub(super) fn fill_result(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    let mut recorded = Ok(());
+    fill_output(path, |out| {
+        let mut out = RecordedOutput::new(out);
+        fill(&mut out)?;
+        recorded = Places::find().map_or(Ok(()), |places| out.record(&places));
+        Ok(())
+    })?;
+    if let Err(error) = recorded {
+        tell(&format!(
+            "{}: it may be listed as a data set, because it could not be recorded: {error}",
+            path.display()
+        ));
+    }
+    Ok(())
 }
 
 /// The rows of lines of JSON, with names that BigQuery accepts: `metric/score` becomes `metric_score`. Lists and objects are

@@ -1,12 +1,17 @@
 //! Values of arguments that several commands take.
 
+use crate::analysis::{ChangeEvidence, ComparisonRule};
+use crate::config::{parse_evidence, parse_level};
 use crate::report::ReportFormat;
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FailOn {
+    /// A case broke
     Broke,
+    /// A case that passed is removed
+    Removed,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +19,27 @@ pub(super) enum ColorWhen {
     Auto,
     Always,
     Never,
+}
+
+/// How runs are compared.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(super) struct RuleArgs {
+    /// Level of significance of comparisons with other runs, between 0 and 1 [default: 0.05]
+    #[arg(long, value_name = "P", value_parser = parse_level)]
+    pub(super) level: Option<f64>,
+    /// What counts as evidence that a case broke or was fixed: complete (default), significant or any
+    #[arg(long, value_name = "KIND", value_parser = parse_evidence)]
+    pub(super) evidence: Option<ChangeEvidence>,
+}
+
+impl RuleArgs {
+    /// The rule. Flags override the configuration.
+    pub(super) fn rule(self, configured: ComparisonRule) -> ComparisonRule {
+        ComparisonRule {
+            level: self.level.unwrap_or(configured.level),
+            evidence: self.evidence.unwrap_or(configured.evidence),
+        }
+    }
 }
 
 /// A report to write.

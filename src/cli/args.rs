@@ -1,6 +1,6 @@
 //! The arguments of the command line.
 
-pub(super) use super::arg_values::{ColorWhen, FailOn, ReportTo};
+pub(super) use super::arg_values::{ColorWhen, FailOn, ReportTo, RuleArgs};
 pub(super) use super::run_args::{CaseArgs, MergeArgs, RunArgs, ScoreArgs};
 
 use super::arg_values::parse_comparison_report;
@@ -265,9 +265,11 @@ pub(super) struct CompareArgs {
     /// Write the comparison to a file: json or markdown (repeatable)
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_comparison_report)]
     pub(super) report: Vec<ReportTo>,
-    /// Exit with 1 if a case broke
-    #[arg(long, value_enum, value_name = "WHAT")]
-    pub(super) fail_on: Option<FailOn>,
+    /// Exit with 1 if a case broke, or a case that passed is removed (`broke,removed` for both)
+    #[arg(long, value_enum, value_name = "WHAT,...", value_delimiter = ',')]
+    pub(super) fail_on: Vec<FailOn>,
+    #[command(flatten)]
+    pub(super) rule: RuleArgs,
     /// The folder of the runs
     #[arg(long = "in", value_name = "FOLDER", default_value = ".")]
     pub(super) folder: PathBuf,

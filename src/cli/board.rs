@@ -1,7 +1,7 @@
 //! `evaltrail runs ADDRESS`: how far the shards of a run are that machines upload to one place.
 
 use super::Exit;
-use super::addresses::{address_in, copy_runs};
+use super::addresses::{address_in, copy_runs, copy_runs_quietly, say_when_slow};
 use super::args::{ColorWhen, RunsArgs};
 use super::output::{paint, plural, say_again, say_json, tell};
 use crate::buckets::{Bucket, BucketAddress};
@@ -28,7 +28,8 @@ pub(super) fn pushed_at(path: &Path) -> anyhow::Result<Option<BucketAddress>> {
 
 /// Whether machines push runs to an address.
 fn is_place(address: &BucketAddress) -> anyhow::Result<bool> {
-    let folders = Bucket::open(address)?.folders()?;
+    let _waiting = say_when_slow(address);
+    let (folders, _) = Bucket::open(address)?.folders()?;
     Ok(folders.iter().any(|folder| ["claims", "queue"].contains(&folder.as_str())))
 }
 
@@ -61,7 +62,8 @@ pub(super) fn board(address: &BucketAddress, args: &RunsArgs) -> anyhow::Result<
     const EVERY: Duration = Duration::from_secs(10);
     let mut before: Option<String> = None;
     loop {
-        let board = Board::read(address)?;
+        let folder = if before.is_none() { copy_runs(address)? } else { copy_runs_quietly(address)? };
+        let board = Board::read(address, &folder)?;
         if args.json {
             say_json(&serde_json::to_string_pretty(&board.json())?);
             return Ok(Exit::Success);
@@ -83,9 +85,9 @@ pub(super) fn board(address: &BucketAddress, args: &RunsArgs) -> anyhow::Result<
 }
 
 impl Board {
-    fn read(address: &BucketAddress) -> anyhow::Result<Board> {
-        let folder = copy_runs(address)?;
-        let mut shards = pushed_shards(&folder).map_err(|why| anyhow::anyhow!("{address}: {why}"))?;
+    /// Reads the claims at an address, and the copy of its runs.
+    fn read(address: &BucketAddress, folder: &Path) -> anyhow::Result<Board> {
+        let mut shards = pushed_shards(folder).map_err(|why| anyhow::anyhow!("{address}: {why}"))?;
         let mut states = claim_states(&Bucket::open(address)?)?;
         let is_queue = shards.shard.by == ShardBy::Queue;
         let mut row = |number| {

@@ -1,14 +1,16 @@
 //! `evaltrail compare`: what became of the cases from one run to another.
 
 use super::Exit;
-use super::addresses::fill_output;
-use super::args::{ColorWhen, CompareArgs, FailOn, ReportTo};
+use super::addresses::fill_result;
+use super::args::{ColorWhen, CompareArgs, ReportTo};
+use super::exit_code::{counted_changes, no_baseline};
 use super::find_run::find_run;
 use super::output::{paint, say, say_json};
 use crate::analysis::{RunConditions, RunToCompare, compare_runs};
 use crate::domain::RunState;
 use crate::report::{ComparedRuns, ReportFormat};
-use crate::store::{BASELINE_FILE, read_baseline};
+use crate::runner::removed_cases;
+use crate::store::read_baseline;
 use crate::workspace::Workspace;
 use anyhow::{Context, bail};
 
@@ -30,8 +32,9 @@ pub(super) fn compare(args: CompareArgs) -> anyhow::Result<Exit> {
         );
     }
     let (before_side, after_side) = (first.to_compare(), second.to_compare());
-    let found = compare_runs(before_side, after_side);
-    let compared = ComparedRuns { before: before_side, after: after_side, found: &found };
+    let found = compare_runs(before_side, after_side, &args.rule.rule(workspace.config.comparison));
+    let removed = removed_cases(&found, before, &workspace.root);
+    let compared = ComparedRuns { before: before_side, after: after_side, found: &found, removed: &removed };
     match args.json {
         true => say_json(&serde_json::to_string_pretty(&compared.json())?),
         false => say(&compared.text(paint(ColorWhen::Auto))),
@@ -39,8 +42,9 @@ pub(super) fn compare(args: CompareArgs) -> anyhow::Result<Exit> {
     for to in &args.report {
         write_report(&compared, to)?;
     }
-    let broke = found.passed_only_before(before, after).next().is_some();
-    Ok(if broke && args.fail_on == Some(FailOn::Broke) { Exit::Failures } else { Exit::Success })
+    let broke = found.lost(before, after).count();
+    let is_failure = counted_changes(&args.fail_on, broke, removed.len()) > 0;
+    Ok(if is_failure { Exit::Failures } else { Exit::Success })
 }
 
 fn write_report(compared: &ComparedRuns, ReportTo { format, file }: &ReportTo) -> anyhow::Result<()> {
@@ -48,7 +52,7 @@ fn write_report(compared: &ComparedRuns, ReportTo { format, file }: &ReportTo) -
         ReportFormat::Json => serde_json::to_string_pretty(&compared.json())? + "\n",
         _ => compared.markdown(),
     };
-    fill_output(file, |out| out.write_all(text.as_bytes()))
+    fill_result(file, |out| out.write_all(text.as_bytes()))
         .with_context(|| format!("--report {}", file.display()))
 }
 
@@ -59,11 +63,6 @@ fn compared_side(workspace: &Workspace, named: &str) -> anyhow::Result<Side> {
     }
     let baseline = read_baseline(&workspace.root)?.with_context(no_baseline)?;
     Ok(Side { state: baseline.state, conditions: Some(baseline.conditions) })
-}
-
-/// The message for a workspace without a baseline.
-pub(super) fn no_baseline() -> String {
-    format!("there is no {BASELINE_FILE} here; evaltrail runs pin RUN writes one")
 }
 
 /// A run, or the baseline.

@@ -2,10 +2,9 @@
 
 use super::Exit;
 use super::args::{CaseArgs, FailOn};
-use super::compare::no_baseline;
 use super::output::tell;
-use crate::domain::RunState;
-use crate::store::{Baseline, read_baseline};
+use crate::domain::{Gate, RunState};
+use crate::store::{BASELINE_FILE, Baseline, read_baseline};
 use crate::workspace::Workspace;
 
 /// The attempts that did not pass, without those of quarantined cases.
@@ -13,12 +12,21 @@ pub(super) fn counted_failures(state: &RunState) -> usize {
     (state.totals.ended() - state.totals.passed).saturating_sub(state.quarantined().ended())
 }
 
+/// What fails a run, without quarantined cases: the attempts that did not pass, or with another gate than all attempts the
+/// cases that do not pass it.
+fn failures_by_gate(state: &RunState) -> usize {
+    match state.plan.options.gate {
+        Gate::All => counted_failures(state),
+        Gate::Mean | Gate::Rate(_) => state.gate_counts().failed,
+    }
+}
+
 /// The failures with which a run is successful.
 pub(super) struct Tolerated {
-    /// The maximum number of attempts that did not pass.
+    /// The maximum number of attempts that did not pass, or of cases if another gate than all attempts decides.
     pub(super) failures: Option<usize>,
-    /// The number of cases that broke since the baseline, if only those count.
-    pub(super) broke: Option<usize>,
+    /// The number of cases that changed since the baseline as `--fail-on` names it, if only those count.
+    pub(super) changed: Option<usize>,
 }
 
 /// The baseline to compare the run with. Errors: it is needed and not there, or cannot be read.
@@ -27,18 +35,19 @@ pub(super) fn baseline(
     turn: Option<u32>,
     workspace: &Workspace,
 ) -> anyhow::Result<Option<Baseline>> {
+    let is_needed = !cases.fail_on.is_empty();
     if turn.is_some() {
-        if cases.fail_on.is_some() {
-            anyhow::bail!("--fail-on broke: a run of one turn cannot be compared with the baseline");
+        if is_needed {
+            anyhow::bail!("--fail-on: a run of one turn cannot be compared with the baseline");
         }
         return Ok(None);
     }
     let found = read_baseline(&workspace.root);
-    match (found, cases.fail_on) {
-        (Ok(None), Some(FailOn::Broke)) => {
-            anyhow::bail!("--fail-on broke: {}", no_baseline())
+    match (found, is_needed) {
+        (Ok(None), true) => {
+            anyhow::bail!("--fail-on: {}", no_baseline())
         }
-        (Err(error), None) => {
+        (Err(error), false) => {
             tell(&format!("not compared with the baseline: {error}"));
             Ok(None)
         }
@@ -46,10 +55,21 @@ pub(super) fn baseline(
     }
 }
 
+/// The message for a workspace without a baseline.
+pub(super) fn no_baseline() -> String {
+    format!("there is no {BASELINE_FILE} here; evaltrail runs pin RUN writes one")
+}
+
+/// The number of changes since the baseline that `--fail-on` names.
+pub(super) fn counted_changes(fail_on: &[FailOn], broke: usize, removed: usize) -> usize {
+    let count = |what: FailOn, count: usize| if fail_on.contains(&what) { count } else { 0 };
+    count(FailOn::Broke, broke) + count(FailOn::Removed, removed)
+}
+
 pub(super) fn exit_of(state: &RunState, tolerated: &Tolerated, interrupted: bool, bad_input: bool) -> Exit {
-    let failed = match tolerated.broke {
-        Some(broke) => broke > 0,
-        None => counted_failures(state) > tolerated.failures.unwrap_or(0),
+    let failed = match tolerated.changed {
+        Some(changed) => changed > 0,
+        None => failures_by_gate(state) > tolerated.failures.unwrap_or(0),
     };
     if interrupted {
         Exit::Interrupted

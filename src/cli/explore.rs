@@ -6,6 +6,7 @@ use super::open_pushed::open_pushed;
 use super::output::tell;
 use crate::buckets::BucketAddress;
 use crate::explorer::{Explorer, Leaving, explore, has_escape_sequences};
+use crate::process::{PrivateFolder, remove_private_folders_on_signals};
 use crate::store::has_pushed_runs;
 use crate::workspace::named_path;
 use anyhow::Context;
@@ -70,7 +71,8 @@ pub(super) fn demo(to: Option<PathBuf>, theme: Option<String>) -> anyhow::Result
     let (folder, temporary) = match to {
         Some(folder) => (folder, None),
         None => {
-            let temporary = tempfile::Builder::new().prefix("evaltrail-demo-").tempdir()?;
+            remove_private_folders_on_signals()?;
+            let temporary = PrivateFolder::create("demo")?;
             (temporary.path().to_path_buf(), Some(temporary))
         }
     };

@@ -3,31 +3,59 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A stream of requests to end.
+/// A stream of requests to end. They arrive on a thread of their own, whatever the threads of a runtime do.
 pub(super) struct Interrupts {
     #[cfg(unix)]
-    signals: tokio::signal::unix::Signal,
+    signals: UnixSignals,
     #[cfg(windows)]
     signals: WindowsSignals,
 }
 
 #[cfg(unix)]
+struct UnixSignals {
+    arrived: tokio::sync::mpsc::Receiver<()>,
+    /// Ends the thread.
+    thread: signal_hook::iterator::Handle,
+}
+
+#[cfg(unix)]
 impl Interrupts {
     pub(super) fn listen() -> std::io::Result<Interrupts> {
-        Interrupts::of(tokio::signal::unix::SignalKind::interrupt())
+        Interrupts::of(signal_hook::consts::SIGINT)
     }
 
     /// The signal with which a scheduler ends a task: some seconds later it is killed.
     pub(super) fn of_the_system() -> std::io::Result<Interrupts> {
-        Interrupts::of(tokio::signal::unix::SignalKind::terminate())
+        Interrupts::of(signal_hook::consts::SIGTERM)
     }
 
-    fn of(kind: tokio::signal::unix::SignalKind) -> std::io::Result<Interrupts> {
-        Ok(Interrupts { signals: tokio::signal::unix::signal(kind)? })
+    fn of(signal: i32) -> std::io::Result<Interrupts> {
+        /// Signals that are not handled yet. More of them mean the same.
+        const WAITING: usize = 8;
+        let mut signals = signal_hook::iterator::Signals::new([signal])?;
+        let (sender, arrived) = tokio::sync::mpsc::channel(WAITING);
+        let thread = signals.handle();
+        std::thread::Builder::new().name("interrupts".into()).spawn(move || {
+            for _ in signals.forever() {
+                let _ = sender.try_send(());
+            }
+        })?;
+        Ok(Interrupts { signals: UnixSignals { arrived, thread } })
     }
 
+    /// Waits for the next request. Cancel-safe.
     pub(super) async fn next(&mut self) {
-        self.signals.recv().await;
+        if self.signals.arrived.recv().await.is_none() {
+            // The thread has ended: there are no more.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+#[cfg(unix)]
+impl Drop for UnixSignals {
+    fn drop(&mut self) {
+        self.thread.close();
     }
 }
 
@@ -74,4 +102,22 @@ pub(super) fn interrupt_flag() -> Arc<AtomicBool> {
         });
     }
     interrupted
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::process::BusyWorkers;
+
+    #[test]
+    fn signals_arrive_while_every_worker_is_busy() {
+        let busy = BusyWorkers::start();
+        // A signal that no other test handles.
+        let signal = signal_hook::consts::SIGUSR2;
+        let mut interrupts = Interrupts::of(signal).unwrap();
+        for _ in 0..2 {
+            signal_hook::low_level::raise(signal).unwrap();
+            busy.runtimes.run(interrupts.next());
+        }
+    }
 }

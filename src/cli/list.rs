@@ -42,7 +42,7 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
     let past = past_results(&workspace, &files, InMemory::Summary);
     for (set, open) in &opened {
         match open {
-            Ok(open) => list_set(set, &open.file, &past, args.cases, paint),
+            Ok(open) => list_set((set, &open.file), (&past, &history), args.cases, paint),
             Err(error) => {
                 let why = paint.status(Status::Errored, &error.to_string());
                 say(&format!("  {}  {why}", clean_line(&set.shown)));
@@ -68,13 +68,13 @@ fn list_json(
         workspace.sets.iter().map(|set| (set, open_set(set))).collect();
     let files: Vec<(&SetPath, &SetFile)> =
         opened.iter().filter_map(|(set, open)| Some((*set, &open.as_ref().ok()?.file))).collect();
-    let past = past_results(workspace, &files, InMemory::Summary);
+    let (past, history) = (past_results(workspace, &files, InMemory::Summary), history_of(workspace));
     let of_adk = workspace.agents.iter().filter(|agent| is_listed(&agent.path));
     let of_adk = of_adk.map(|agent| json!({"name": agent.name, "kind": "ADK agent"}));
     let configured = workspace.config.agents.iter();
     let configured = configured.map(|(name, spec)| json!({"name": name, "kind": spec.label()}));
     let sets = opened.iter().map(|(set, open)| match open {
-        Ok(open) => set_json(set, &open.file, &past, args.cases),
+        Ok(open) => set_json((set, &open.file), (&past, &history), args.cases),
         Err(error) => json!({"file": set.shown, "eval_set": set.stem, "error": error.to_string()}),
     });
     let list = json!({
@@ -90,7 +90,11 @@ fn list_json(
     Ok(if is_unreadable { Exit::UsageError } else { Exit::Success })
 }
 
-fn set_json(set: &SetPath, file: &SetFile, past: &[PastResult], with_cases: bool) -> Value {
+fn set_json(
+    (set, file): (&SetPath, &SetFile),
+    (past, history): (&[PastResult], &History),
+    with_cases: bool,
+) -> Value {
     let notes = read_notes(&set.path).unwrap_or_default();
     let results = case_results(file, &set.path, &notes, past);
     let count = |status: Status| results.iter().filter(|result| result.status() == status).count();
@@ -107,6 +111,7 @@ fn set_json(set: &SetPath, file: &SetFile, past: &[PastResult], with_cases: bool
         "edited_since": results.iter().filter(|result| result.edited).count(),
         "foreign": results.iter().filter(|result| result.is_foreign()).count(),
         "runs": runs,
+        "different_criteria": has_mixed_criteria(history, set, &results),
         "error": null,
     });
     if with_cases {
@@ -137,12 +142,17 @@ fn newest_of_adk(history: &History, agent: &Path) -> Option<String> {
     Some(format!("newest ADK result: {set_id} with {}/{} passed", head.totals.passed, head.attempts))
 }
 
-fn list_set(set: &SetPath, file: &SetFile, past: &[PastResult], cases: bool, paint: Paint) {
+fn list_set(
+    (set, file): (&SetPath, &SetFile),
+    (past, history): (&[PastResult], &History),
+    cases: bool,
+    paint: Paint,
+) {
     let notes = read_notes(&set.path).unwrap_or_default();
     let results = case_results(file, &set.path, &notes, past);
     let count = file.len();
     let cases_word = if count == 1 { "case" } else { "cases" };
-    let words = result_words(&results, count);
+    let words = result_words(&results, count, has_mixed_criteria(history, set, &results));
     say(&format!("  {}  {count} {cases_word}  {}", clean_line(&set.shown), paint.faint(&words)));
     if cases {
         let by_case: HashMap<usize, &CaseResult> =
@@ -157,8 +167,16 @@ fn list_set(set: &SetPath, file: &SetFile, past: &[PastResult], cases: bool, pai
     }
 }
 
+/// Whether the results are from runs with different criteria, as far as the runs are known.
+fn has_mixed_criteria(history: &History, set: &SetPath, results: &[CaseResult]) -> bool {
+    let runs: HashSet<&str> = results.iter().map(|result| result.run.id.as_str()).collect();
+    let mut heads = history.runs.iter().filter(|head| runs.contains(head.run_id.as_str()));
+    let Some(first) = heads.next() else { return false };
+    heads.any(|head| head.has_other_criteria(first, &set.path))
+}
+
 /// The number of cases that passed, with notes: cases without a result or edited since, foreign runs, several runs.
-fn result_words(results: &[CaseResult], count: usize) -> String {
+fn result_words(results: &[CaseResult], count: usize, has_mixed_criteria: bool) -> String {
     if results.is_empty() {
         return "not run".into();
     }
@@ -178,6 +196,7 @@ fn result_words(results: &[CaseResult], count: usize) -> String {
     let runs: HashSet<&str> = results.iter().map(|result| result.run.id.as_str()).collect();
     if runs.len() > 1 {
         words.push_str(&format!("; from {} runs", runs.len()));
+        words.push_str(if has_mixed_criteria { " with different criteria" } else { "" });
     }
     words
 }

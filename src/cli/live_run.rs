@@ -1,5 +1,6 @@
 //! A run while it goes on: progress, `--fail-fast` and Ctrl-C.
 
+use super::Exit;
 use super::args::CaseArgs;
 use super::exit_code::counted_failures;
 use super::interrupts::Interrupts;
@@ -7,21 +8,23 @@ use super::output::{paint, tell};
 use super::progress::{Reporter, Verbosity};
 use super::uploader::Uploader;
 use crate::domain::{CancelReason, RunEvent, RunState, Status, clean_line};
-use crate::history::ResumedRun;
-use crate::runner::{self, Prepared, Run, RunHandle};
-use crate::workspace::Workspace;
+use crate::process::{exit, watch_workers};
+use crate::runner::{Run, RunHandle};
 use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
+
+/// How long the workers may do something else when the run must stop.
+const STOPS_WITHIN: Duration = Duration::from_secs(2);
 
 /// Carries a run out to its end, and returns its state and whether it was interrupted. No attempts are started after
 /// `fail_fast` attempts did not pass, or after another machine took over the shard that is uploaded.
 pub(super) async fn carry_to_the_end(
     args: &CaseArgs,
-    prepared: Prepared,
-    resumed: Option<ResumedRun>,
-    workspace: &Workspace,
+    run: Run,
+    workers: &Handle,
     (fail_fast, mut uploader): (Option<usize>, Option<&mut Uploader>),
 ) -> anyhow::Result<(RunState, bool)> {
-    let Run { mut state, mut events, handle } = runner::start(prepared, resumed, &workspace.root);
+    let Run { mut state, mut events, handle } = run;
     let verbosity = match (args.quiet, args.verbose) {
         (true, _) => Verbosity::Quiet,
         (_, true) => Verbosity::Verbose,
@@ -42,19 +45,19 @@ pub(super) async fn carry_to_the_end(
             () = interrupted.next() => {
                 interrupts += 1;
                 reporter.erase();
-                interrupt(interrupts, &handle);
+                interrupt(interrupts, &handle, workers)?;
             }
             () = terminated.next() => {
                 interrupts += 1;
                 reporter.erase();
                 tell("stopping, as the system asks; --resume runs what is left");
-                handle.cancel(CancelReason::Stop);
+                stop(&handle, workers)?;
             }
             Some(why) = must_stop(&mut uploader) => {
                 interrupts += 1;
                 reporter.erase();
                 tell(&format!("stopping: {}", clean_line(&why)));
-                handle.cancel(CancelReason::Stop);
+                stop(&handle, workers)?;
             }
             event = events.recv() => {
                 let Some(event) = event else { break };
@@ -91,12 +94,27 @@ async fn must_stop(uploader: &mut Option<&mut Uploader>) -> Option<String> {
     }
 }
 
-fn interrupt(times: u32, handle: &RunHandle) {
-    if times == 1 {
-        tell("finishing the attempts in flight; Ctrl-C again stops now");
-        handle.cancel(CancelReason::Finish);
-    } else {
-        tell("stopping");
-        handle.cancel(CancelReason::Stop);
+fn interrupt(times: u32, handle: &RunHandle, workers: &Handle) -> std::io::Result<()> {
+    match times {
+        1 => {
+            tell("finishing the attempts in flight; Ctrl-C again stops now");
+            handle.cancel(CancelReason::Finish);
+            Ok(())
+        }
+        2 => {
+            tell("stopping; Ctrl-C again ends without waiting");
+            stop(handle, workers)
+        }
+        _ => exit(Exit::Interrupted.code().into()),
     }
+}
+
+/// Stops the run. If the workers cannot do so because all of them are busy, the process ends: what was reported is in the
+/// journal.
+fn stop(handle: &RunHandle, workers: &Handle) -> std::io::Result<()> {
+    handle.cancel(CancelReason::Stop);
+    watch_workers(workers, STOPS_WITHIN, || {
+        tell("the run does not stop; ending without waiting");
+        exit(Exit::Interrupted.code().into());
+    })
 }

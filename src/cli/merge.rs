@@ -10,7 +10,7 @@ use super::paths::place_of;
 use super::run::{without_reader, write_reports};
 use crate::domain::clean_line;
 use crate::history::{MergedRun, merge_shards};
-use crate::report::{run_summary, write_json_report};
+use crate::report::{rerun_of_plan, run_summary, write_json_report};
 use crate::runner::{Stamp, history_of};
 use crate::store::RunKey;
 use crate::workspace::Workspace;
@@ -40,10 +40,11 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
         let written = write_json_report(&state, &mut out).and_then(|()| out.end());
         failed.extend(written.or_else(without_reader).context("--json").err());
     } else {
-        say(&run_summary(&state, paint(args.color), &place_of(&workspace.root)));
+        let place = place_of(&workspace.root);
+        say(&run_summary(&state, paint(args.color), &place, &rerun_of_plan(&state, &place)));
     }
     failed.iter().for_each(super::print_error);
-    let tolerated = Tolerated { failures: args.max_failures, broke: None };
+    let tolerated = Tolerated { failures: args.max_failures, changed: None };
     match exit_of(&state, &tolerated, false, !problems.is_empty()) {
         Exit::Success | Exit::Failures if !failed.is_empty() => Ok(Exit::UsageError),
         // A run that cannot be read may be that of a shard with failures.

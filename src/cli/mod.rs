@@ -28,6 +28,7 @@ mod output;
 mod paths;
 mod progress;
 mod push;
+mod rerun;
 mod run;
 mod run_args;
 mod run_labels;
@@ -95,6 +96,8 @@ pub fn main() -> anyhow::Result<Exit> {
     if let Some(code) = crate::process::run_as_keeper(&arguments)? {
         return Ok(Exit::Code(code.clamp(0, 255) as u8));
     }
+    crate::process::raise_open_file_limit();
+    crate::process::remove_left_over_folders();
     // The text of the version is made at run time, and lives as long as the process.
     let command = Cli::command().version(&*version::version().leak());
     let cli =

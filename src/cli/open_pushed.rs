@@ -7,6 +7,7 @@ use crate::buckets::BucketAddress;
 use crate::domain::clean_line;
 use crate::explorer::{Explorer, NewerRun, OpenedRunFile, explore};
 use crate::history::{MergedRun, merge_shards};
+use crate::process::{PrivateFolder, remove_private_folders_on_signals};
 use crate::runner::Stamp;
 use crate::store::{RunKey, remove_run, run_path};
 use std::collections::{BTreeMap, HashSet};
@@ -15,7 +16,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Opens the run whose shards are at an address, as far as they are. What is uploaded later appears while it is open.
 pub(super) fn open_pushed(address: &BucketAddress, theme: Option<String>) -> anyhow::Result<Exit> {
-    let temporary = tempfile::Builder::new().prefix("evaltrail-run-").tempdir()?;
+    remove_private_folders_on_signals()?;
+    let temporary = PrivateFolder::create("run")?;
     // The explorer compares paths with the canonical one.
     let workspace = dunce::canonicalize(temporary.path())?;
     let pushed = Arc::new(Mutex::new(PushedRun::new(&workspace)));

@@ -1,13 +1,16 @@
 //! Parses `PATH[:id,id]`, and finds the files and cases.
 
 use super::addresses::title_of_copy;
+use super::args::CaseArgs;
 use super::output::tell;
 use crate::domain::clean_line;
 use crate::domain::stored_path::path_below;
 use crate::report::shell_word;
 use crate::runner::Selection;
+use crate::store::read_text_file;
 use crate::workspace::{SetPath, Workspace};
 use anyhow::{Context, bail};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// A path, and the cases after the colon.
@@ -38,6 +41,30 @@ pub(super) fn parse_target(text: &str) -> Target {
         },
     }
 }
+
+/// The targets of a command, with the ids of the cases from `--ids`. Errors: they cannot be read, or the targets select cases
+/// already.
+pub(super) fn targets(cases: &CaseArgs) -> anyhow::Result<Vec<Target>> {
+    let mut targets: Vec<Target> = cases.paths.iter().map(|path| parse_target(path)).collect();
+    let Some(file) = &cases.ids else { return Ok(targets) };
+    let ids = ids_in(file).with_context(|| format!("--ids {}", file.display()))?;
+    if ids.is_empty() || targets.iter().any(|target| !target.ids.is_empty()) {
+        bail!("--ids {}: it needs at least one id, and paths without ids", file.display());
+    }
+    targets.iter_mut().for_each(|target| target.ids = ids.clone());
+    Ok(targets)
+}
+
+/// The ids in a JSON array of texts; `-` is standard input.
+fn ids_in(file: &Path) -> anyhow::Result<Vec<String>> {
+    match file == Path::new("-") {
+        true => Ok(serde_json::from_reader(std::io::stdin().take(MOST_IDS))?),
+        false => Ok(serde_json::from_str(&read_text_file(file, MOST_IDS)?)?),
+    }
+}
+
+/// The maximum length of the ids, in bytes.
+const MOST_IDS: u64 = 256 << 20;
 
 /// How commands name a workspace: as an address if it is a copy, and as a path that is relative if it is short.
 pub(super) fn place_of(root: &Path) -> String {

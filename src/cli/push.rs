@@ -2,7 +2,7 @@
 //! a shard, or a case of a queue, and another one continues it if the first one is gone.
 
 use super::Exit;
-use super::addresses::{address_in, copy_runs, title_of_copy};
+use super::addresses::{address_in, copy_runs, say_when_slow, title_of_copy};
 use super::args::CaseArgs;
 use super::output::{plural, tell};
 use super::uploader::{ClaimedShard, Heartbeat, Held, OtherRuns, Uploaded, Uploader};
@@ -59,6 +59,7 @@ fn open_place(
     if let Some(folder) = address.local_path() {
         std::fs::create_dir_all(&folder).with_context(|| format!("{flag} {}", folder.display()))?;
     }
+    let _waiting = say_when_slow(&address);
     let runs = Bucket::open(&address)?;
     let text = whole_plan_text(whole, workspace)?.into_bytes();
     let split = format!("{} {}", shard.of, shard.by.name());

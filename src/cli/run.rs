@@ -1,20 +1,23 @@
 //! `evaltrail run` and `evaltrail score`.
 
-use super::addresses::{can_write_output, fill_output};
+use super::addresses::{can_write_output, fill_result};
 use super::args::{CaseArgs, ReportTo, RunArgs, ScoreArgs};
-use super::exit_code::{Tolerated, baseline, exit_of};
+use super::exit_code::{Tolerated, baseline, counted_changes, exit_of};
+use super::find_run::find_run;
 use super::live_run::carry_to_the_end;
 use super::output::{json_output, paint, say, tell};
-use super::paths::{open_targets, parse_target, place_of};
+use super::paths::{open_targets, place_of, targets};
 use super::push::{ShardClaim, claim_shard, join_queue, merged_runs};
-use super::select::{only_changed, only_failed};
+use super::rerun::rerun_command;
+use super::select::{only_changed, only_failed, only_failed_in};
 use super::uploader::{OtherRuns, Uploader};
 use super::write::make_asking;
 use super::{Exit, github, trust};
 use crate::config::{ShardChoice, job_of_environment, shard_of_environment};
-use crate::domain::{JudgeSpec, Query, RunOptions, RunState, Shard, ShardBy, clean_line};
+use crate::domain::{Gate, JudgeSpec, Query, RunOptions, RunState, Shard, ShardBy, clean_line};
 use crate::formats::recording::recording_line;
 use crate::history::{Resume, ResumedRun, unfinished};
+use crate::process::Runtimes;
 use crate::report::{run_summary, write_json_report};
 use crate::runner::{self, Prepared, Request, Selection};
 use crate::store::Baseline;
@@ -43,7 +46,14 @@ pub(super) fn run_selected(
         faults: args.tool_fault.clone(),
         ..request(cases, workspace, selections)?
     };
+    if args.fail_fast.is_some() && request.options.gate != Gate::All {
+        anyhow::bail!(
+            "--fail-fast counts attempts that did not pass: it cannot be used with --gate {}",
+            request.options.gate.name()
+        );
+    }
     let how = How {
+        run: Some(args),
         resume: args.resume,
         record: args.record.clone(),
         record_tools: args.record_tools,
@@ -86,7 +96,9 @@ fn of_shard(cases: &CaseArgs, options: RunOptions) -> anyhow::Result<RunOptions>
 
 /// The options that only `run` has.
 #[derive(Default)]
-struct How {
+struct How<'a> {
+    /// The arguments of `run`.
+    run: Option<&'a RunArgs>,
     resume: bool,
     record: Option<PathBuf>,
     record_tools: bool,
@@ -96,12 +108,12 @@ struct How {
 }
 
 fn opened(cases: &CaseArgs, saved: bool) -> anyhow::Result<(Workspace, Vec<Selection>)> {
-    let targets: Vec<_> = cases.paths.iter().map(|path| parse_target(path)).collect();
-    let (workspace, selections) = open_targets(&targets, saved)?;
-    let selections = match (cases.failed, cases.changed) {
-        (true, _) => only_failed(&workspace, selections),
-        (_, true) => only_changed(&workspace, selections),
-        (false, false) => selections,
+    let (workspace, selections) = open_targets(&targets(cases)?, saved)?;
+    let selections = match (cases.failed.as_deref(), cases.changed) {
+        (Some(""), _) => only_failed(&workspace, selections),
+        (Some(run), _) => only_failed_in(&find_run(&workspace, run)?.state, selections),
+        (None, true) => only_changed(&workspace, selections),
+        (None, false) => selections,
     };
     Ok((workspace, selections))
 }
@@ -153,15 +165,18 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
         ShardClaim::Nothing(exit) => return Ok(exit),
     };
     let bad_input = !prepared.problems.is_empty();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let (mut state, interrupted) = runtime.block_on(carry_to_the_end(
+    let runtimes = Runtimes::start()?;
+    let run = {
+        let _entered = runtimes.workers().enter();
+        runner::start(prepared, resumed, &workspace.root)
+    };
+    let (mut state, interrupted) = runtimes.run(carry_to_the_end(
         cases,
-        prepared,
-        resumed,
-        workspace,
+        run,
+        runtimes.workers(),
         (how.fail_fast, uploader.as_deref_mut()),
     ))?;
-    runtime.shutdown_timeout(Duration::from_secs(2));
+    runtimes.end_within(Duration::from_secs(2));
     let all_uploaded = match uploader {
         None => true,
         Some(uploader) => {
@@ -172,10 +187,17 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
             is_uploaded
         }
     };
-    let all_written = finish(cases, how.record.as_deref(), (&state, &workspace.root))?;
+    let shown = cases.redact.then(|| runner::redacted(workspace, &state)).transpose()?;
+    let shown = shown.as_ref().unwrap_or(&state);
+    let rerun = rerun_command(cases, how.run, &state.plan.run_id);
+    let all_written = finish(cases, how.record.as_deref(), (shown, &workspace.root), &rerun)?;
     if how.record_tools {
         record_answers(&state, workspace)?;
     }
+    if cases.github {
+        github::write(shown, &workspace.root, cases.json);
+    }
+    // By the results as they are: what is replaced in texts is no change of a case.
     let exit = conclude(cases, (&state, workspace), baseline.as_ref(), (interrupted, bad_input));
     match exit {
         Exit::Success | Exit::Failures if !all_written || !all_uploaded => Ok(Exit::UsageError),
@@ -183,19 +205,17 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
     }
 }
 
-/// Compares a run with the baseline, annotates it for GitHub, removes old runs, and returns its exit code.
+/// Compares a run with the baseline, removes old runs, and returns the exit code.
 fn conclude(
     cases: &CaseArgs,
     (state, workspace): (&RunState, &Workspace),
     baseline: Option<&Baseline>,
     (interrupted, bad_input): (bool, bool),
 ) -> Exit {
-    let broke = baseline.map(|baseline| runner::compared_with(baseline, state));
-    if let Some((_, words)) = broke.as_ref().filter(|_| !cases.json) {
-        say(words);
-    }
-    if cases.github {
-        github::write(state, &workspace.root, cases.json);
+    let rule = cases.rule.rule(workspace.config.comparison);
+    let change = baseline.map(|baseline| runner::compared_with(baseline, state, &rule, &workspace.root));
+    if let Some(change) = change.as_ref().filter(|_| !cases.json) {
+        say(&change.words);
     }
     // Removed only after the reports were written, because they are read from the journal, which may be removed.
     if let Some(words) = runner::remove_old(workspace) {
@@ -203,7 +223,9 @@ fn conclude(
     }
     let tolerated = Tolerated {
         failures: cases.max_failures,
-        broke: broke.map(|(broke, _)| broke).filter(|_| cases.fail_on.is_some()),
+        changed: change
+            .filter(|_| !cases.fail_on.is_empty())
+            .map(|change| counted_changes(&cases.fail_on, change.broke, change.removed)),
     };
     exit_of(state, &tolerated, interrupted, bad_input)
 }
@@ -278,6 +300,7 @@ pub(super) fn options(args: &RunArgs, workspace: &Workspace) -> RunOptions {
     RunOptions {
         jobs: args.cases.jobs.unwrap_or(config.jobs),
         repeat: args.repeat.unwrap_or(config.repeat),
+        gate: args.gate.unwrap_or(config.gate),
         timeout_ms: args.timeout.map_or(config.timeout_ms, |time| time.as_millis() as u64),
         retries: args.retries.unwrap_or(config.retries),
         rate: args.rate.or(config.rate),
@@ -332,8 +355,13 @@ fn check_report_files(args: &CaseArgs, record: Option<&Path>) -> anyhow::Result<
 }
 
 /// Writes the reports, the recording and the summary, independently of each other. Returns `false` if a file could not
-/// be written.
-fn finish(args: &CaseArgs, record: Option<&Path>, (state, root): (&RunState, &Path)) -> anyhow::Result<bool> {
+/// be written. `rerun` is the command that runs the failures again.
+fn finish(
+    args: &CaseArgs,
+    record: Option<&Path>,
+    (state, root): (&RunState, &Path),
+    rerun: &str,
+) -> anyhow::Result<bool> {
     let mut failed = write_reports(&args.report, state);
     if let Some(file) = record {
         let attempts = (0..state.plan.cases.len()).flat_map(|case| state.attempts_of(case));
@@ -342,7 +370,7 @@ fn finish(args: &CaseArgs, record: Option<&Path>, (state, root): (&RunState, &Pa
                 .into_iter()
                 .try_for_each(|attempt| writeln!(out, "{}", recording_line(&*attempt.read_to_write()?)))
         };
-        let written = fill_output(file, write);
+        let written = fill_result(file, write);
         failed.extend(written.with_context(|| format!("--record {}", file.display())).err());
     }
     if args.json {
@@ -350,7 +378,7 @@ fn finish(args: &CaseArgs, record: Option<&Path>, (state, root): (&RunState, &Pa
         let written = write_json_report(state, &mut out).and_then(|()| out.end());
         failed.extend(written.or_else(without_reader).context("--json").err());
     } else {
-        say(&run_summary(state, paint(args.color), &place_of(root)));
+        say(&run_summary(state, paint(args.color), &place_of(root), rerun));
     }
     failed.iter().for_each(super::print_error);
     Ok(failed.is_empty())
@@ -377,7 +405,7 @@ pub(super) fn without_reader(error: std::io::Error) -> std::io::Result<()> {
 /// Writes the requested reports, and returns the errors.
 pub(super) fn write_reports(reports: &[ReportTo], state: &RunState) -> Vec<anyhow::Error> {
     let write = |ReportTo { format, file }: &ReportTo| {
-        let written = fill_output(file, |out| format.write(state, out));
+        let written = fill_result(file, |out| format.write(state, out));
         written.with_context(|| format!("--report {}", file.display()))
     };
     reports.iter().filter_map(|to| write(to).err()).collect()

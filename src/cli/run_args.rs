@@ -1,8 +1,8 @@
 //! The arguments of `run` and `score`, and of what follows them.
 
-use super::arg_values::{ColorWhen, FailOn, ReportTo, parse_report};
+use super::arg_values::{ColorWhen, FailOn, ReportTo, RuleArgs, parse_report};
 use crate::config::ShardChoice;
-use crate::domain::{StubMode, ToolFault};
+use crate::domain::{Gate, StubMode, ToolFault};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,6 +16,9 @@ pub(super) struct CaseArgs {
     /// File of criteria, in the format of ADK's test_config.json
     #[arg(long, value_name = "FILE", alias = "config_file_path")]
     pub(super) config: Option<PathBuf>,
+    /// Only the cases with the ids in this file, a JSON array of texts; - is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(super) ids: Option<PathBuf>,
     /// Additional metrics, with their default options
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(super) metric: Vec<String>,
@@ -34,9 +37,9 @@ pub(super) struct CaseArgs {
     /// Maximum number of attempts that run at the same time
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(super) jobs: Option<u32>,
-    /// Only cases whose latest result is not a pass
-    #[arg(long)]
-    pub(super) failed: bool,
+    /// Only cases whose latest result is not a pass, or that did not pass in RUN
+    #[arg(long, value_name = "RUN", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub(super) failed: Option<String>,
     /// Only cases without a result, or that changed since: the case, the criteria or the agent's files
     #[arg(long, conflicts_with = "failed")]
     pub(super) changed: bool,
@@ -55,6 +58,9 @@ pub(super) struct CaseArgs {
     /// Write a report: json, junit, markdown, html, csv, vertex, vertex-summary or evaluation-result (repeatable)
     #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_report)]
     pub(super) report: Vec<ReportTo>,
+    /// Replace secrets and the paths of folders in the reports, as `evaltrail export` does
+    #[arg(long)]
+    pub(super) redact: bool,
     /// Print the JSON report, and nothing else, on standard output
     #[arg(long)]
     pub(super) json: bool,
@@ -67,9 +73,11 @@ pub(super) struct CaseArgs {
     /// Exit with 0 if at most N attempts did not pass
     #[arg(long, value_name = "N")]
     pub(super) max_failures: Option<usize>,
-    /// Exit with 1 only if a case broke since the baseline (`evaltrail runs pin`)
-    #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "max_failures")]
-    pub(super) fail_on: Option<FailOn>,
+    /// Exit with 1 only if a case broke since the baseline (`evaltrail runs pin`), or one that passed is removed
+    #[arg(long, value_enum, value_name = "WHAT,...", value_delimiter = ',', conflicts_with = "max_failures")]
+    pub(super) fail_on: Vec<FailOn>,
+    #[command(flatten)]
+    pub(super) rule: RuleArgs,
     /// Print annotations for GitHub Actions, and append the Markdown report to $GITHUB_STEP_SUMMARY
     #[arg(long)]
     pub(super) github: bool,
@@ -100,6 +108,9 @@ pub(super) struct RunArgs {
     /// Number of attempts of each case
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) repeat: Option<u32>,
+    /// When a case with several attempts passes: all (default), mean (of each score, as ADK), or a share as 0.8
+    #[arg(long, value_name = "all|mean|RATE", value_parser = Gate::parse)]
+    pub(super) gate: Option<Gate>,
     /// Time limit of one attempt, e.g. 120s, 2m
     #[arg(long, value_name = "TIME", value_parser = crate::config::parse_duration)]
     pub(super) timeout: Option<Duration>,
@@ -116,7 +127,7 @@ pub(super) struct RunArgs {
     #[arg(long, conflicts_with_all = ["push", "queue"])]
     pub(super) resume: bool,
     /// Run cases again when they, the criteria or the agent's files change; long or paid runs are asked about
-    #[arg(long, conflicts_with_all = ["json", "resume", "record", "github", "filter", "shard", "push", "queue"])]
+    #[arg(long, conflicts_with_all = ["json", "resume", "record", "github", "filter", "ids", "shard", "push", "queue"])]
     pub(super) watch: bool,
     /// Answer tools from stubs, and calls without one with: fail (default), error, live or nearest; off runs the tools
     #[arg(long, value_name = "UNMATCHED", num_args = 0..=1, default_missing_value = "fail", require_equals = true,

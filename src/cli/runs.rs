@@ -177,6 +177,13 @@ fn results_json(head: &RunHead, root: &Path) -> Vec<Value> {
     names
         .iter()
         .zip(results)
-        .map(|(set, results)| json!({"set": set, "totals": results.totals, "metrics": results.metrics}))
+        .map(|(set, results)| {
+            json!({
+                "set": set,
+                "totals": results.totals,
+                "pass_rate": results.totals.pass_rate(),
+                "metrics": results.metrics,
+            })
+        })
         .collect()
 }

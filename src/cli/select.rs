@@ -1,7 +1,7 @@
 //! The cases that `--failed` and `--changed` select.
 
 use super::output::tell;
-use crate::domain::{CaseKey, InMemory, Status};
+use crate::domain::{CaseKey, InMemory, RunState, Status};
 use crate::formats::SetFile;
 use crate::history::{CaseResult, PastResult, case_results};
 use crate::runner::{self, Selection};
@@ -41,6 +41,21 @@ pub(super) fn only_failed(workspace: &Workspace, selections: Vec<Selection>) -> 
         let key = |result: &CaseResult| CaseKey {
             eval_id: open.file.eval_id(result.index).into_owned(),
             content: open.file.content_hash(result.index),
+        };
+        Selection { cases: Some(failed.map(key).collect()), ..selection }
+    });
+    narrowed.collect()
+}
+
+/// Selects the cases that did not pass in a run. An attempt that is missing does not count.
+pub(super) fn only_failed_in(run: &RunState, selections: Vec<Selection>) -> Vec<Selection> {
+    let has_failed = |case: &usize| run.tally(*case).passed < run.tally(*case).ended;
+    let narrowed = selections.into_iter().map(|selection| {
+        let is_of_set = |case: &usize| run.plan.set_of(*case).path == selection.set.path;
+        let failed = (0..run.plan.cases.len()).filter(is_of_set).filter(has_failed);
+        let key = |case: usize| CaseKey {
+            eval_id: run.plan.cases.eval_id(case).to_string(),
+            content: run.plan.cases.content(case).to_string(),
         };
         Selection { cases: Some(failed.map(key).collect()), ..selection }
     });

@@ -7,6 +7,7 @@ use super::find_run::find_run;
 use super::output::tell;
 use crate::domain::clean_line;
 use crate::explorer::{Explorer, OpenedRunFile, explore};
+use crate::process::{PrivateFolder, remove_private_folders_on_signals};
 use crate::runner;
 use crate::store::unpack_run;
 use crate::workspace::Workspace;
@@ -30,7 +31,8 @@ pub(super) fn export(args: ExportArgs) -> anyhow::Result<Exit> {
 
 pub(super) fn open(args: OpenArgs) -> anyhow::Result<Exit> {
     // Checked first, so that an invalid file is reported without a terminal as well.
-    let folder = tempfile::Builder::new().prefix("evaltrail-run-").tempdir()?;
+    remove_private_folders_on_signals()?;
+    let folder = PrivateFolder::create("run")?;
     // The explorer compares paths with the canonical one.
     let opened = dunce::canonicalize(folder.path())?;
     let run = unpack_run(&args.file, &opened).with_context(|| args.file.display().to_string())?;

@@ -3,7 +3,7 @@
 use super::args::RunArgs;
 use super::interrupts::Interrupts;
 use super::output::{can_prompt, confirm, tell};
-use super::paths::{open_targets, parse_target};
+use super::paths::{open_targets, targets};
 use super::run::{options, run, run_selected};
 use super::{Exit, print_error};
 use crate::domain::CaseKey;
@@ -98,8 +98,7 @@ impl Watched {
 }
 
 fn opened(args: &RunArgs) -> anyhow::Result<(Workspace, Vec<Selection>)> {
-    let targets: Vec<_> = args.cases.paths.iter().map(|path| parse_target(path)).collect();
-    open_targets(&targets, false)
+    open_targets(&targets(&args.cases)?, false)
 }
 
 /// Waits for a change, and until no further one follows. Returns `false` after Ctrl-C.

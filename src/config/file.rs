@@ -1,10 +1,12 @@
 //! Reading `evaltrail.toml`.
 
 use super::agents::AgentTable;
+use super::comparison::RawComparison;
 use super::duration::parse_duration;
 use super::judge::RawJudge;
 use super::metric::{DefinedMetric, RawMetric};
-use crate::domain::{AgentSpec, JudgeSpec, MatchRule, RunOptions, ToolsSpec};
+use crate::analysis::ComparisonRule;
+use crate::domain::{AgentSpec, Gate, JudgeSpec, MatchRule, RunOptions, ToolsSpec};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,6 +30,8 @@ pub struct ConfigFile {
     pub timeout: Option<Duration>,
     /// Number of attempts of each case.
     pub repeat: Option<u32>,
+    /// When a case with several attempts passes.
+    pub gate: Option<Gate>,
     /// Maximum number of retries after a failure that may be retried.
     pub retries: Option<u32>,
     /// Maximum number of attempts started per minute.
@@ -42,6 +46,8 @@ pub struct ConfigFile {
     pub judge: Option<JudgeSpec>,
     /// How many runs are stored; [`DEFAULT_RUNS_KEPT`] when `None`.
     pub keep: Option<usize>,
+    /// How runs are compared.
+    pub comparison: ComparisonRule,
 }
 
 /// How many runs are stored unless the file specifies another number.
@@ -63,6 +69,8 @@ struct Raw {
     #[serde(default)]
     history: RawHistory,
     #[serde(default)]
+    compare: RawComparison,
+    #[serde(default)]
     r#match: Vec<MatchRule>,
     #[serde(default)]
     metrics: BTreeMap<String, RawMetric>,
@@ -74,9 +82,27 @@ struct RawRun {
     jobs: Option<u32>,
     timeout: Option<String>,
     repeat: Option<u32>,
+    gate: Option<RawGate>,
     retries: Option<u32>,
     rate: Option<u32>,
     turn_memory_mb: Option<u32>,
+}
+
+/// A gate as it is written: its name, or a share.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RawGate {
+    Name(String),
+    Rate(f64),
+}
+
+impl RawGate {
+    fn parse(&self) -> Result<Gate, String> {
+        match self {
+            RawGate::Name(name) => Gate::parse(name),
+            RawGate::Rate(rate) => Gate::parse(&rate.to_string()),
+        }
+    }
 }
 
 #[derive(Deserialize, Default)]
@@ -92,6 +118,7 @@ impl ConfigFile {
         RunOptions {
             jobs: self.jobs.unwrap_or(defaults.jobs),
             repeat: self.repeat.unwrap_or(defaults.repeat),
+            gate: self.gate.unwrap_or(defaults.gate),
             timeout_ms: self.timeout.map_or(defaults.timeout_ms, |time| time.as_millis() as u64),
             retries: self.retries.unwrap_or(defaults.retries),
             rate: self.rate,
@@ -114,6 +141,7 @@ impl ConfigFile {
             agents.insert(name, spec);
         }
         raw.run.check().map_err(|why| ConfigProblem(format!("[run] {why}")))?;
+        let gate = raw.run.gate.as_ref().map(RawGate::parse).transpose();
         let timeout = raw.run.timeout.as_deref().map(parse_duration).transpose();
         let metrics = raw.metrics.into_iter().map(|(name, metric)| {
             metric.define(&name).map_err(|why| ConfigProblem(format!("[metrics.{name}]: {why}")))
@@ -126,6 +154,7 @@ impl ConfigFile {
             jobs: raw.run.jobs,
             timeout: timeout.map_err(|why| ConfigProblem(format!("[run] timeout: {why}")))?,
             repeat: raw.run.repeat,
+            gate: gate.map_err(|why| ConfigProblem(format!("[run] gate: {why}")))?,
             retries: raw.run.retries,
             rate: raw.run.rate,
             turn_memory_mb: raw.run.turn_memory_mb,
@@ -133,6 +162,7 @@ impl ConfigFile {
             metrics: metrics.collect::<Result<_, _>>()?,
             judge: judge.map_err(|why| ConfigProblem(format!("[judge]: {why}")))?,
             keep: raw.history.keep,
+            comparison: raw.compare.rule().map_err(|why| ConfigProblem(format!("[compare] {why}")))?,
         })
     }
 }
@@ -176,6 +206,18 @@ mod tests {
     }
 
     #[test]
+    fn the_gate_is_a_name_or_a_share() {
+        let gate = |value: &str| {
+            ConfigFile::parse(&format!("[run]\ngate = {value}"), Path::new("/w")).unwrap().run_options().gate
+        };
+        assert_eq!(
+            (gate("\"mean\""), gate("0.8"), gate("\"80%\"")),
+            (Gate::Mean, Gate::Rate(0.8), Gate::Rate(0.8))
+        );
+        assert_eq!(ConfigFile::default().run_options().gate, Gate::All);
+    }
+
+    #[test]
     fn rules_and_metrics_are_read() {
         let text = "[[match]]\ntool = \"search_*\"\nargs = { query = \"ignore\", limit = { tolerance = 5 } }\n\
                     [metrics.essential]\nkind = \"tools\"\ntools = [\"book\"]\nthreshold = 1.0\n\
@@ -199,6 +241,7 @@ mod tests {
         assert!(said("[run]\njob = 8").contains("unknown field `job`"));
         assert!(said("[agents.x]\nkind = \"adk\"").contains("[agents.x]: an adk agent has either"));
         assert!(said("[agents.x]\nkind = \"adk\"\nstart = \"adk\"").contains("{port}"));
+        assert!(said("[run]\ngate = 1.5").contains("[run] gate: \"1.5\" is not all, mean, or a share"));
         assert!(said("[run]\ntimeout = \"2 weeks\"").contains("unit of time"));
         assert!(said("[judge]\nkind = \"replay\"").contains("[judge]: kind = \"replay\" needs a recording"));
         assert!(said("[judge]\nspending_limit = 1").contains("needs prices"));

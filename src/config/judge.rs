@@ -65,6 +65,16 @@ impl RawJudge {
         if self.spending_limit.is_some() && self.prices.is_none() {
             return Err("a spending_limit needs prices = { input = …, output = … } per million tokens".into());
         }
+        let costs = [
+            ("spending_limit", self.spending_limit),
+            ("prices.input", self.prices.as_ref().map(|prices| prices.input)),
+            ("prices.output", self.prices.as_ref().map(|prices| prices.output)),
+        ];
+        for (name, cost) in costs {
+            if cost.is_some_and(|cost| !(cost.is_finite() && cost >= 0.0)) {
+                return Err(format!("{name} must be a number of at least 0"));
+            }
+        }
         for (name, count) in [("jobs", self.jobs), ("rate", self.rate)] {
             if count.is_some_and(|count| !(1..=MOST).contains(&count)) {
                 return Err(format!("{name} must be from 1 to {MOST}"));
@@ -94,5 +104,24 @@ impl RawJudge {
             spending_limit: self.spending_limit,
             cache: self.cache.unwrap_or(standard.cache),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_are_numbers_of_at_least_0() {
+        let read = |text: &str| toml::from_str::<RawJudge>(text).unwrap().spec(Path::new("."));
+        assert!(read("spending_limit = 0.0\nprices = { input = 0.0, output = 1.5 }").is_ok());
+        for (text, name) in [
+            ("spending_limit = nan\nprices = { input = 1.0, output = 1.0 }", "spending_limit"),
+            ("spending_limit = -1.0\nprices = { input = 1.0, output = 1.0 }", "spending_limit"),
+            ("prices = { input = inf, output = 1.0 }", "prices.input"),
+            ("prices = { input = 1.0, output = nan }", "prices.output"),
+        ] {
+            assert_eq!(read(text).unwrap_err(), format!("{name} must be a number of at least 0"));
+        }
     }
 }

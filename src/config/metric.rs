@@ -102,7 +102,10 @@ pub(super) enum RawMetric {
 
 impl RawMetric {
     pub(super) fn define(self, name: &str) -> Result<DefinedMetric, String> {
-        let of = |threshold, kind| Ok(DefinedMetric { name: name.to_string(), threshold, kind });
+        let of = |threshold: Option<f64>, kind| match threshold.filter(|number| !number.is_finite()) {
+            Some(number) => Err(format!("the threshold {number} is not a finite number")),
+            None => Ok(DefinedMetric { name: name.to_string(), threshold, kind }),
+        };
         match self {
             RawMetric::Tools { tools, threshold } if tools.is_empty() => {
                 let _ = threshold;

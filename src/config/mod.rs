@@ -3,6 +3,7 @@
 //! Precedence: defaults < file < flags. An unknown key is an error with its position.
 
 mod agents;
+mod comparison;
 mod duration;
 mod file;
 mod judge;
@@ -13,6 +14,7 @@ mod tool_fault;
 mod user;
 
 pub use agents::{AgentSpecError, is_agent_address, parse_agent_uri, split_command};
+pub use comparison::{parse_evidence, parse_level};
 pub use duration::parse_duration;
 pub use file::{ConfigFile, ConfigProblem, DEFAULT_RUNS_KEPT, FILE_NAME};
 pub use metric::{DefinedKind, DefinedMetric};

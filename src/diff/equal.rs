@@ -27,7 +27,7 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 
 fn rounded(value: &Value) -> Value {
     match value {
-        Value::Number(number) => match number.as_f64() {
+        Value::Number(number) => match float_of(number) {
             Some(float) if float.abs() >= EXACT => {
                 Number::from_f64(float).map_or(value.clone(), Value::Number)
             }

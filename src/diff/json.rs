@@ -1,6 +1,7 @@
 //! Differences between the arguments of two calls, by path.
 
 use super::values_equal;
+use crate::domain::float_of;
 use serde_json::{Map, Value};
 
 /// One difference between two values.
@@ -96,7 +97,7 @@ impl Difference {
                 spells(text, other).then(|| format!("the text {text:?} is not {}", kind_name(other)))
             }
             (Value::String(a), Value::String(b)) => alike_texts(a, b),
-            (Value::Number(a), Value::Number(b)) => alike_numbers(&a.to_string(), &b.to_string()),
+            (Value::Number(a), Value::Number(b)) => alike_numbers(float_of(a)?, float_of(b)?),
             _ => None,
         }
     }
@@ -128,8 +129,7 @@ fn alike_texts(a: &str, b: &str) -> Option<String> {
     (visible(a) == visible(b)).then(|| "they look alike but consist of different characters".into())
 }
 
-fn alike_numbers(a: &str, b: &str) -> Option<String> {
-    let (a, b): (f64, f64) = (a.parse().ok()?, b.parse().ok()?);
+fn alike_numbers(a: f64, b: f64) -> Option<String> {
     let close = (a - b).abs() <= 1e-9 * a.abs().max(b.abs());
     close.then(|| "they differ only in the last digits; ADK has no tolerance".into())
 }

@@ -4,6 +4,9 @@
 //! other kind is a variant of [`AgentSpec`], a file in `config/agents` (how it is written) and a file in `agents` (how it
 //! is reached). The compiler names the matches that need another arm.
 
+use super::secret_address::address_without_secrets;
+use super::secret_name::is_secret_name;
+use super::secret_value::is_known_key;
 use super::{ProgramSpec, ServerSpec, StubMode, ToolsSpec, TraceSource};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -61,7 +64,9 @@ impl AgentSpec {
             }
             AgentSpec::Adk { server: AgentServer::Start(_), app, .. } => format!("adk {app}"),
             AgentSpec::Server(spec) => spec.label(),
-            AgentSpec::Command(program) => format!("command {}", command_without_secrets(&program.argv)),
+            AgentSpec::Command(program) => {
+                format!("command {}", command_without_secrets(&program.argv).join(" "))
+            }
             AgentSpec::Python { function, .. } => format!("python {function}"),
             AgentSpec::Saved => "saved responses".into(),
             AgentSpec::Kept => "judged again".into(),
@@ -219,31 +224,24 @@ pub(super) fn without_secrets(url: &str) -> String {
     }
 }
 
-/// A command line without the values of options whose names suggest secrets.
-fn command_without_secrets(argv: &[String]) -> String {
-    let is_secret = |option: &str| {
-        let option = option.to_lowercase();
-        option.starts_with('-')
-            && ["key", "token", "secret", "password"].iter().any(|word| option.contains(word))
-    };
+/// The words of a command line without the values of options and variables whose names suggest secrets, without keys of
+/// well-known services, and without the secrets in addresses.
+pub(super) fn command_without_secrets(argv: &[String]) -> Vec<String> {
+    let is_option = |word: &str| word.starts_with('-') && is_secret_name(word);
     let mut shown: Vec<String> = Vec::new();
     let mut hides_next = false;
     for word in argv {
         let hides = std::mem::take(&mut hides_next);
         shown.push(match word.split_once('=') {
-            _ if hides => "…".into(),
-            Some((option, _)) if is_secret(option) => format!("{option}=…"),
+            _ if hides || is_known_key(word) => "…".into(),
+            Some((name, value)) if is_secret_name(name) || is_known_key(value) => format!("{name}=…"),
             _ => {
-                hides_next = is_secret(word);
-                without_secrets_in(word)
+                hides_next = is_option(word);
+                address_without_secrets(word)
             }
         });
     }
-    shown.join(" ")
-}
-
-fn without_secrets_in(word: &str) -> String {
-    if word.contains("://") { without_secrets(word) } else { word.to_string() }
+    shown
 }
 
 /// How a server is reached.
@@ -266,6 +264,8 @@ mod tests {
         assert_eq!(without_secrets("http://host/a@b"), "http://host/a@b");
         assert_eq!(without_secrets("http://host/a?key=abc&x=y@z"), "http://host/a?…");
         let argv = ["a", "--api-key", "abc", "--token=abc", "-n", "http://u:abc@h/x"].map(String::from);
-        assert_eq!(command_without_secrets(&argv), "a --api-key … --token=… -n http://…@h/x");
+        assert_eq!(command_without_secrets(&argv).join(" "), "a --api-key … --token=… -n http://…@h/x");
+        let argv = ["env", "TOKEN=abc", "a", "sk-abcdefghijklmnop", "--max-tokens", "100"].map(String::from);
+        assert_eq!(command_without_secrets(&argv).join(" "), "env TOKEN=… a … --max-tokens 100");
     }
 }

@@ -23,8 +23,10 @@ pub struct AttemptSummary {
     pub adk_status: Status,
     /// Start time, RFC 3339.
     pub started: String,
-    /// Seconds from the first user message to the last response, without waits before retries.
-    pub latency_s: f64,
+    /// Seconds from the first user message to the last response, without waits before retries; `None` if unknown.
+    pub latency_s: Option<f64>,
+    /// Whether the agent failed to complete the conversation; `None` if unknown.
+    pub failed: Option<bool>,
     /// Why it errored.
     pub error: Option<String>,
     /// The number of tries; 1 if the first one succeeded.
@@ -133,6 +135,7 @@ impl Attempt {
             adk_status: self.adk_status,
             started: self.started.clone(),
             latency_s: self.latency_s,
+            failed: self.failed,
             error: self.error.clone(),
             tries: self.tries,
             turn: self.turn,
@@ -140,7 +143,7 @@ impl Attempt {
             asked: self.asked.clone(),
             unsteady: is_unsteady(&self.metrics),
             disagreement: judgements().map(|judgement| judgement.disagreement()).fold(0.0, f64::max),
-            spent: judgements().map(|judgement| judgement.spent).reduce(Spent::and),
+            spent: judgements().map(|judgement| judgement.spent).chain(self.user_spent).reduce(Spent::and),
             expected_turns: self.expected.len(),
             actual_turns: self.actual.len(),
             first_failed_turn: first_failed_turn(self),

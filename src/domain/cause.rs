@@ -38,6 +38,8 @@ pub enum Cause {
         /// The path in the session state, with `*` for positions in lists, or the normalised text of the finding.
         text: Option<Box<str>>,
     },
+    /// The spending limit of the judge was reached, whatever the metric.
+    SpendingLimit,
 }
 
 impl Attempt {
@@ -97,7 +99,7 @@ impl Cause {
                 };
                 Some(Cause::Other { metric: metric.clone(), rule, text: None })
             }
-            Cause::Other { text: None, .. } | Cause::Error(_) => None,
+            Cause::Other { text: None, .. } | Cause::Error(_) | Cause::SpendingLimit => None,
         }
     }
 
@@ -105,6 +107,7 @@ impl Cause {
     pub fn words(&self) -> String {
         match self {
             Cause::Error(message) => format!("errored: {message}"),
+            Cause::SpendingLimit => "the spending limit of the judge is reached".into(),
             Cause::Call { rule, tool, argument } => call_words(*rule, tool, argument.as_deref()),
             Cause::Rubric { metric, rubric } => format!("rubric {rubric} of {metric} is not met"),
             Cause::Other { metric, rule, text } => match (rule, text) {
@@ -159,6 +162,9 @@ fn position(finding: &Finding) -> (u8, u32, u32) {
 }
 
 fn cause_of(metric: &MetricResult, finding: &Finding) -> Cause {
+    if finding.rule == FindingRule::SpendingLimitReached {
+        return Cause::SpendingLimit;
+    }
     let path = finding.argument.as_deref().map(without_positions);
     let name = || metric.metric.as_str().into();
     if let Some(tool) = &finding.tool {
@@ -274,6 +280,31 @@ mod tests {
         let verbose = Attempt { metrics: vec![metric("m", many)], ..attempt.clone() };
         assert_eq!(verbose.causes().len(), CAUSES_AT_MOST);
         assert_eq!(Attempt { status: Status::Passed, ..attempt }.causes(), []);
+    }
+
+    #[test]
+    fn a_spending_limit_is_one_cause_for_all_metrics() {
+        let metric = |name: &str| MetricResult {
+            metric: name.into(),
+            score: None,
+            threshold: Some(1.0),
+            status: Status::NotEvaluated,
+            explanation: String::new(),
+            findings: vec![Finding::text(FindingRule::SpendingLimitReached, "the limit is reached")],
+            per_invocation: Vec::new(),
+            rubrics: Vec::new(),
+            criterion: None,
+            details: None,
+            judgement: None,
+        };
+        let attempt = |names: &[&str]| Attempt {
+            status: Status::NotEvaluated,
+            metrics: names.iter().map(|name| metric(name)).collect(),
+            ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x")
+        };
+        assert_eq!(attempt(&["a", "b"]).causes(), [Cause::SpendingLimit]);
+        assert_eq!(attempt(&["a", "b"]).causes(), attempt(&["b"]).causes());
+        assert_eq!(Cause::SpendingLimit.general(), None);
     }
 
     #[test]

@@ -40,6 +40,13 @@ impl Criterion {
         }
     }
 
+    /// How the metric is computed: the criterion without its threshold, which changes no score.
+    pub fn scoring(&self) -> Criterion {
+        let mut scoring = Criterion { threshold: None, ..self.clone() };
+        scoring.options.shift_remove("threshold");
+        scoring
+    }
+
     /// The metric's name without its label.
     pub fn name(&self) -> &str {
         self.metric.split(':').next().unwrap_or(&self.metric)

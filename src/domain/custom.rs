@@ -83,6 +83,14 @@ impl CustomMetric {
         }
     }
 
+    /// Mutable access to the program that computes the metric, if there is one.
+    pub(super) fn program_mut(&mut self) -> Option<&mut MetricProgram> {
+        match self {
+            CustomMetric::Command(program) | CustomMetric::Python { program, .. } => Some(program),
+            _ => None,
+        }
+    }
+
     /// The command line to display in a trust question. `is_set` returns whether an environment variable is set.
     pub fn command_line(&self, is_set: impl Fn(&str) -> bool) -> Option<String> {
         let line = self.program()?.program.command_line(is_set);

@@ -16,10 +16,16 @@ pub const WHOLE_AT_MOST: u64 = 4 << 20;
 /// Current total size, in bytes of their records, of the attempts that are complete in memory.
 static WHOLE: AtomicU64 = AtomicU64::new(0);
 
-/// The causes of the first of these attempts that did not pass; `None` if all passed.
-pub fn causes_of_first_failure(attempts: &[Arc<EndedAttempt>]) -> Option<&[Cause]> {
-    let failed = attempts.iter().find(|attempt| attempt.status != Status::Passed)?;
-    Some(&failed.summary().causes)
+/// The attempt that represents its case: the first one with the worst status. `None` without attempts.
+pub fn worst_attempt(attempts: &[Arc<EndedAttempt>]) -> Option<&Arc<EndedAttempt>> {
+    let worst = Status::worst(attempts.iter().map(|attempt| attempt.status))?;
+    attempts.iter().find(|attempt| attempt.status == worst)
+}
+
+/// The causes of the attempt that represents a case; `None` if all attempts passed.
+pub fn causes_of_worst_attempt(attempts: &[Arc<EndedAttempt>]) -> Option<&[Cause]> {
+    let worst = worst_attempt(attempts).filter(|attempt| attempt.status != Status::Passed)?;
+    Some(&worst.summary().causes)
 }
 
 /// The position of an attempt's record in its journal or result file.

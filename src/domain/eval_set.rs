@@ -34,7 +34,7 @@ pub struct EvalCase {
     /// Rubrics for every turn.
     #[serde(default)]
     pub rubrics: Vec<Rubric>,
-    /// The expected final session state. ADK reads it and never compares it.
+    /// The expected final session state, which decides the case. ADK reads it and never compares it.
     #[serde(default)]
     pub final_session_state: Option<Value>,
     /// Unix seconds; 0 when unknown.
@@ -58,6 +58,8 @@ pub struct Saved {
     pub turns: Vec<Invocation>,
     /// Seconds that the agent took.
     pub latency_s: Option<f64>,
+    /// Whether the agent failed; `None` if the file has no such column.
+    pub failed: Option<bool>,
     /// How the agent failed, if it did.
     pub error: Option<String>,
     /// The final session state.

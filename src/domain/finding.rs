@@ -84,6 +84,8 @@ pub enum FindingRule {
     NoVerdict,
     /// A request to the judge failed, or its response could not be read.
     JudgeFailed,
+    /// Responses of the judge were not requested, because the spending limit was reached.
+    SpendingLimitReached,
     /// A reason that a scoring program or service reported.
     ReportedReason,
     /// The scoring program failed.

@@ -274,7 +274,7 @@ mod tests {
     fn attempt(case: usize, error: Option<&str>) -> Attempt {
         let status = if error.is_some() { Status::Errored } else { Status::Passed };
         let blank = Attempt::blank(AttemptKey { case, attempt: 1 }, &format!("case-{case}"));
-        Attempt { status, error: error.map(str::to_string), latency_s: case as f64 / 3.0, ..blank }
+        Attempt { status, error: error.map(str::to_string), latency_s: Some(case as f64 / 3.0), ..blank }
     }
 
     fn journal() -> Arc<dyn AttemptRecords> {

@@ -25,7 +25,7 @@ pub struct Invocation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app_details: Option<Value>,
     /// Unix seconds; 0 when unknown.
-    #[serde(default, deserialize_with = "super::number::null_as_zero")]
+    #[serde(default, deserialize_with = "unix_seconds_or_unknown")]
     pub created: f64,
     /// How long the turn took, if it was measured.
     #[serde(default)]
@@ -39,6 +39,11 @@ pub struct Invocation {
     /// Keys in the file that ADK does not know.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
+}
+
+/// Deserializes a creation time; null, which is written for numbers that are not finite, is unknown: 0, as in ADK.
+fn unix_seconds_or_unknown<'de, D: serde::Deserializer<'de>>(seconds: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(seconds)?.unwrap_or(0.0))
 }
 
 impl Invocation {

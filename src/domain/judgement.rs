@@ -189,6 +189,9 @@ pub struct Spent {
     pub asked: u32,
     /// Responses that came from the cache.
     pub cached: u32,
+    /// Responses that were not requested, because the spending limit was reached.
+    #[serde(default)]
+    pub missing: u32,
     /// Requests that were retried.
     pub retries: u32,
     /// Input tokens.
@@ -205,6 +208,7 @@ impl Spent {
         Spent {
             asked: self.asked + other.asked,
             cached: self.cached + other.cached,
+            missing: self.missing + other.missing,
             retries: self.retries + other.retries,
             input_tokens: self.input_tokens + other.input_tokens,
             output_tokens: self.output_tokens + other.output_tokens,
@@ -222,6 +226,7 @@ impl Spent {
         Spent {
             asked: of(self.asked),
             cached: of(self.cached),
+            missing: of(self.missing),
             retries: of(self.retries),
             input_tokens: tokens(self.input_tokens),
             output_tokens: tokens(self.output_tokens),
@@ -234,6 +239,9 @@ impl Spent {
         let mut words = format!("{} answers", self.asked + self.cached);
         if self.cached > 0 {
             words += &format!(" ({} cached)", self.cached);
+        }
+        if self.missing > 0 {
+            words += &format!(" · {} not requested, because the spending limit was reached", self.missing);
         }
         if self.input_tokens + self.output_tokens > 0 {
             words += &format!(" · {} tokens in, {} out", self.input_tokens, self.output_tokens);

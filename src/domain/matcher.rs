@@ -60,6 +60,26 @@ impl MatchRule {
         MatchRule { tool: tool.into(), args, ..MatchRule::default() }
     }
 
+    /// A rule for one argument that may be absent when it has this value.
+    pub fn with_default(tool: &str, argument: &str, value: Value) -> MatchRule {
+        let defaults = [(argument.to_string(), value)].into_iter().collect();
+        MatchRule { tool: tool.into(), defaults, ..MatchRule::default() }
+    }
+
+    /// The argument, if the rule is about a single one and nothing else.
+    pub fn argument(&self) -> Option<&str> {
+        let mut paths = self.args.keys().chain(self.defaults.keys());
+        let path = paths.next().filter(|_| paths.next().is_none())?;
+        let is_about_calls = self.others.is_some() || self.optional || self.forbidden;
+        let is_counting = self.min.is_some() || self.max.is_some();
+        (!is_about_calls && !is_counting).then_some(path)
+    }
+
+    /// Whether an argument is compared as a number with an absolute tolerance.
+    pub fn has_tolerance(&self) -> bool {
+        self.args.values().any(|how| how.get("tolerance").is_some())
+    }
+
     /// Parses a rule that the user typed: `TOOL ARGUMENT HOW [VALUE]`, or `TOOL optional|forbidden|max N|min N`.
     pub fn parse(text: &str) -> Result<MatchRule, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -74,8 +94,13 @@ impl MatchRule {
             [tool, "others", "ignore"] => Ok(MatchRule { others: Some("ignore".into()), ..rule(tool) }),
             [tool, "max", most] => Ok(MatchRule { max: Some(count(most)?), ..rule(tool) }),
             [tool, "min", least] => Ok(MatchRule { min: Some(count(least)?), ..rule(tool) }),
-            [tool, name, word @ ("ignore" | "exact" | "case" | "contains" | "subset" | "superset")] => {
-                Ok(MatchRule::about(tool, name, (*word).into()))
+            [tool, name, word] if WORDS.contains(word) => Ok(MatchRule::about(tool, name, (*word).into())),
+            [tool, name, "default", value @ ..] if !value.is_empty() => {
+                let value = value_of(&value.join(" "));
+                if has_null(&value) {
+                    return Err("null cannot be written as a default: write TOOL ARGUMENT nullable".into());
+                }
+                Ok(MatchRule::with_default(tool, name, value))
             }
             [tool, name, key @ ("tolerance" | "relative"), value] => {
                 Ok(MatchRule::about(tool, name, how(key, number(value)?)))
@@ -84,8 +109,8 @@ impl MatchRule {
                 Ok(MatchRule::about(tool, name, how(key, value.join(" ").into())))
             }
             [tool, name, "any_of", values @ ..] if !values.is_empty() => {
-                let value = |text: &&str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(*text));
-                Ok(MatchRule::about(tool, name, how("any_of", values.iter().map(value).collect())))
+                let values = values.iter().map(|text| value_of(text)).collect();
+                Ok(MatchRule::about(tool, name, how("any_of", values)))
             }
             _ => Err(
                 "write TOOL ARGUMENT ignore, or tolerance 5, regex …, contains …, any_of …; or TOOL optional"
@@ -96,16 +121,68 @@ impl MatchRule {
 
     /// The rule as short text.
     pub fn words(&self) -> String {
-        let how = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
         let mut said: Vec<String> =
-            self.args.iter().map(|(name, value)| format!("{name} {}", how(value))).collect();
+            self.args.iter().map(|(name, how)| format!("{name} {}", how_words(how))).collect();
         said.extend(self.others.as_ref().map(|how| format!("others {how}")));
-        said.extend((!self.defaults.is_empty()).then(|| "defaults".to_string()));
+        let defaults = self.defaults.iter();
+        said.extend(defaults.map(|(name, value)| format!("{name} default {}", value_words(value))));
         said.extend(self.optional.then(|| "optional".to_string()));
         said.extend(self.forbidden.then(|| "forbidden".to_string()));
         said.extend(self.min.map(|min| format!("at least {min}")));
         said.extend(self.max.map(|max| format!("at most {max}")));
         format!("{}: {}", self.tool, said.join(", "))
+    }
+}
+
+/// The words for the comparison of an argument that stand alone.
+const WORDS: &[&str] = &[
+    "ignore",
+    "exact",
+    "case",
+    "spaces",
+    "case_and_spaces",
+    "contains",
+    "subset",
+    "superset",
+    "unordered",
+    "nullable",
+];
+
+/// A typed value: JSON, or else text.
+fn value_of(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| text.into())
+}
+
+/// A value as it is typed: text without quotes unless it would be read as another value.
+fn value_words(value: &Value) -> String {
+    let plain = value.as_str().filter(|text| value_of(text) == *value);
+    plain.map_or_else(|| value.to_string(), str::to_string)
+}
+
+/// How an argument is compared, as it is typed.
+fn how_words(how: &Value) -> String {
+    match how.as_object() {
+        Some(settings) => {
+            let words = settings.iter().map(|(key, value)| match value.as_array() {
+                Some(values) if key == "any_of" => {
+                    let values: Vec<String> = values.iter().map(value_words).collect();
+                    format!("{key} {}", values.join(" "))
+                }
+                _ => format!("{key} {}", value.as_str().map_or_else(|| value.to_string(), str::to_string)),
+            });
+            words.collect::<Vec<_>>().join(" ")
+        }
+        None => value_words(how),
+    }
+}
+
+/// Whether a value is or contains null, which TOML cannot represent.
+pub fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(values) => values.iter().any(has_null),
+        Value::Object(members) => members.values().any(has_null),
+        _ => false,
     }
 }
 
@@ -118,11 +195,18 @@ mod tests {
     fn rules_are_typed_in_a_line() {
         let words = |text: &str| MatchRule::parse(text).map(|rule| rule.words());
         assert_eq!(words("search_* query ignore").unwrap(), "search_*: query ignore");
-        assert_eq!(words("* limit tolerance 5").unwrap(), "*: limit {\"tolerance\":5.0}");
+        assert_eq!(words("* limit tolerance 5").unwrap(), "*: limit tolerance 5.0");
         assert_eq!(MatchRule::parse("t n any_of 1 x").unwrap().args["n"], json!({"any_of": [1, "x"]}));
         assert_eq!(MatchRule::parse("t q regex a b").unwrap().args["q"], json!({"regex": "a b"}));
         assert_eq!(words("t max 3").unwrap(), "t: at most 3");
-        for bad in ["", "t", "t q", "t q sometimes", "t q tolerance much", "t max few"] {
+        assert_eq!(words("t n any_of 1 x").unwrap(), "t: n any_of 1 x");
+        assert_eq!(words("t unit default C").unwrap(), "t: unit default C");
+        assert_eq!(words("t n default \"1\"").unwrap(), "t: n default \"1\"");
+        for word in WORDS {
+            assert_eq!(words(&format!("t n {word}")).unwrap(), format!("t: n {word}"));
+        }
+        for bad in ["", "t", "t q", "t q sometimes", "t q tolerance much", "t max few", "t q default [null]"]
+        {
             assert!(MatchRule::parse(bad).is_err(), "{bad}");
         }
     }

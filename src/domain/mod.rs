@@ -9,6 +9,7 @@
 //! ```
 
 mod agent;
+mod agent_secrets;
 mod attempt_summary;
 mod calls;
 mod capture;
@@ -22,6 +23,7 @@ mod ended;
 mod eval_set;
 mod finding;
 mod finished;
+mod gate;
 mod human;
 mod ids;
 mod invocation;
@@ -39,6 +41,11 @@ mod run;
 mod run_ref;
 mod run_state;
 mod score;
+mod score_text;
+mod secret_address;
+mod secret_name;
+mod secret_value;
+mod secrets;
 mod shard;
 pub mod stored_path;
 mod template;
@@ -47,6 +54,7 @@ mod transcript;
 mod user;
 
 pub use agent::{AgentServer, AgentSpec};
+pub use agent_secrets::agent_without_secrets;
 pub use attempt_summary::{ALLOWED_TRAJECTORY, AttemptSummary, MetricSummary, is_allowed_trajectory};
 pub use capture::{captured_case, turn_range};
 pub use cause::Cause;
@@ -56,20 +64,23 @@ pub use criterion::{Criterion, MatchType};
 pub use custom::{Convention, CustomMetric, MetricProgram};
 pub use decision::{Decision, DecisionKind, Decisions};
 pub use ended::{
-    AttemptRecords, Derivation, EndedAttempt, InMemory, RecordedAt, WHOLE_AT_MOST, causes_of_first_failure,
+    AttemptRecords, Derivation, EndedAttempt, InMemory, RecordedAt, WHOLE_AT_MOST, causes_of_worst_attempt,
+    worst_attempt,
 };
 pub use eval_set::{Conversation, EvalCase, EvalSet, Rubric, Saved, SessionInput};
 pub use finding::{Finding, FindingRule};
 pub use finished::{ATTEMPTS_IN_BLOCK, FinishedAttempts, packed_block};
+pub use gate::Gate;
 pub use human::HumanVerdict;
 pub use ids::{eval_id_error, free_id, set_id_error};
 pub use invocation::{Durations, Invocation, InvocationEvent, Trajectory, TurnEnd, Usage};
 pub use judge::{JudgeSpec, Provider, Reading};
 pub use judgement::{Asked, Judgement, QuestionId, Sample, Spent, Votes};
-pub use matcher::MatchRule;
+pub use matcher::{MatchRule, has_null};
 pub use notes::{CaseNotes, Quarantine, Variant, is_day};
 pub use number::{
-    finite_number, float_of, plain_json, plain_members, python_json, special_number, value_text,
+    finite_number, float_of, plain_json, plain_members, plausible_seconds, python_json, special_number,
+    value_text,
 };
 pub use planned_cases::{PlannedCase, PlannedCases, TooLarge};
 pub use program::ProgramSpec;
@@ -78,16 +89,20 @@ pub use protocol::{
     HttpStream, LanggraphSettings, McpSettings, OpenaiApi, OpenaiSettings, Protocol, ServerSpec,
     with_variables,
 };
-pub use query::{Query, QueryError, Subject};
+pub use query::{Filterable, Query, QueryError, Subject};
 pub use run::{
     Attempt, AttemptKey, CancelReason, CaseKey, PlannedSet, Progress, RunEvent, RunOptions, RunPlan,
 };
 pub use run_ref::{RunBy, RunRef, rfc3339, unix_seconds};
-pub use run_state::{CaseTally, InFlight, RunState, Totals};
+pub use run_state::{CaseTally, GateCounts, InFlight, RunState, Totals};
 pub use score::{
-    InvocationScore, MetricDetails, MetricResult, RubricScore, Status, TokenUsage, adk_status, adk_view,
-    case_status,
+    InvocationScore, MetricDetails, MetricResult, RubricScore, SESSION_STATE_MATCH, Status, TokenUsage,
+    adk_status, adk_view, case_status,
 };
+pub use score_text::{compared_texts, score_text, seconds_text};
+pub use secret_address::{address_without_secrets, secrets_in_address};
+pub use secret_name::is_secret_name;
+pub use secrets::{REDACTED, Secrets, SentSecrets};
 pub use shard::{Shard, ShardBy};
 pub use template::JudgeTemplate;
 pub use tools::{

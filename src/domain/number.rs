@@ -47,10 +47,17 @@ pub fn python_json(text: String) -> String {
     }
 }
 
-/// Deserializes a number; null, which is written for numbers that are not finite, becomes 0.
-pub(super) fn null_as_zero<'de, D: serde::Deserializer<'de>>(number: D) -> Result<f64, D::Error> {
+/// A duration in seconds; `None` for numbers that cannot be one: negative, not finite, or above 30 years.
+pub fn plausible_seconds(seconds: f64) -> Option<f64> {
+    const MOST: f64 = 1e9;
+    // The absolute value has no sign of a zero.
+    (0.0..=MOST).contains(&seconds).then_some(seconds.abs())
+}
+
+/// Deserializes a duration in seconds; `None` for null and for a number that cannot be one.
+pub(super) fn known_seconds<'de, D: serde::Deserializer<'de>>(seconds: D) -> Result<Option<f64>, D::Error> {
     use serde::Deserialize;
-    Ok(Option::<f64>::deserialize(number)?.unwrap_or_default())
+    Ok(Option::<f64>::deserialize(seconds)?.and_then(plausible_seconds))
 }
 
 /// A value for readers of standard JSON: NaN and the infinities become strings.
@@ -110,5 +117,15 @@ mod tests {
             assert_eq!(finite_number(&Value::Number(special_number(word).unwrap())), None, "{word}");
         }
         assert_eq!(finite_number(&1.5.into()), Some(1.5));
+    }
+
+    #[test]
+    fn some_numbers_are_no_durations() {
+        for number in [-5.0, -1e-9, 1e308, f64::NAN, f64::INFINITY] {
+            assert_eq!(plausible_seconds(number), None, "{number}");
+        }
+        let zero = plausible_seconds(-0.0).unwrap();
+        assert!(zero == 0.0 && zero.is_sign_positive());
+        assert_eq!((plausible_seconds(0.0), plausible_seconds(86_400.0)), (Some(0.0), Some(86_400.0)));
     }
 }

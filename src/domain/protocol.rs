@@ -334,10 +334,10 @@ impl ServerSpec {
 }
 
 /// What stands before the name of an environment variable.
-const VARIABLE: &str = "{env.";
+pub(super) const VARIABLE: &str = "{env.";
 
 /// The names of the environment variables in a text with `{env.NAME}`.
-fn variables_in(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn variables_in(text: &str) -> impl Iterator<Item = &str> {
     text.split(VARIABLE).skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name)
 }
 

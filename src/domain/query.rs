@@ -4,6 +4,7 @@
 //! All words must match; `-` before a word negates it; text matches case-insensitively.
 
 use super::{Cause, MetricSummary, Status};
+use std::borrow::Cow;
 
 /// A parsed filter. The empty one matches everything.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -53,7 +54,37 @@ enum Comparison {
 #[error("{0}")]
 pub struct QueryError(String);
 
-/// What a filter is applied to: one case with its latest outcome.
+/// What a filter is applied to: one case with its latest outcome. Only what the words of the filter need is computed.
+pub trait Filterable {
+    /// The case's id.
+    fn eval_id(&self) -> Cow<'_, str>;
+    /// The set's name.
+    fn set(&self) -> &str;
+    /// The agent's name.
+    fn agent(&self) -> &str;
+    /// The number of turns.
+    fn turns(&self) -> usize;
+    /// The text that free words are searched in, in lower case.
+    fn text(&self) -> &str;
+    /// The tools that are expected or were called.
+    fn tools(&self) -> &[String];
+    /// The tags of the case.
+    fn tags(&self) -> &[String];
+    /// The outcome; `None` if the case has not been run.
+    fn status(&self) -> Option<Status>;
+    /// Whether the judge's samples disagree so much that the case could pass or fail.
+    fn is_unsteady(&self) -> bool;
+    /// Whether some attempts passed and others did not.
+    fn is_flaky(&self) -> bool;
+    /// Whether the case is quarantined today.
+    fn is_quarantined(&self) -> bool;
+    /// The scores.
+    fn metrics(&self) -> &[MetricSummary];
+    /// The causes of the attempt that represents the case, if it did not pass.
+    fn causes(&self) -> &[Cause];
+}
+
+/// A [`Filterable`] of which everything is known already.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Subject<'a> {
     /// The case's id.
@@ -80,8 +111,50 @@ pub struct Subject<'a> {
     pub quarantined: bool,
     /// The scores.
     pub metrics: &'a [MetricSummary],
-    /// The causes of its first attempt that did not pass.
+    /// [`Filterable::causes`].
     pub causes: &'a [Cause],
+}
+
+impl Filterable for Subject<'_> {
+    fn eval_id(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self.eval_id)
+    }
+    fn set(&self) -> &str {
+        self.set
+    }
+    fn agent(&self) -> &str {
+        self.agent
+    }
+    fn turns(&self) -> usize {
+        self.turns
+    }
+    fn text(&self) -> &str {
+        self.text
+    }
+    fn tools(&self) -> &[String] {
+        self.tools
+    }
+    fn tags(&self) -> &[String] {
+        self.tags
+    }
+    fn status(&self) -> Option<Status> {
+        self.status
+    }
+    fn is_unsteady(&self) -> bool {
+        self.unsteady
+    }
+    fn is_flaky(&self) -> bool {
+        self.flaky
+    }
+    fn is_quarantined(&self) -> bool {
+        self.quarantined
+    }
+    fn metrics(&self) -> &[MetricSummary] {
+        self.metrics
+    }
+    fn causes(&self) -> &[Cause] {
+        self.causes
+    }
 }
 
 impl Query {
@@ -108,8 +181,40 @@ impl Query {
     }
 
     /// Whether the subject matches.
-    pub fn matches(&self, subject: &Subject) -> bool {
+    pub fn matches(&self, subject: &impl Filterable) -> bool {
         self.terms.iter().all(|term| term.test.holds(subject) != term.negated)
+    }
+
+    /// Whether the words show that a case that this filter matches is matched by the other one, too: each word of the other
+    /// one is in this one, or extended in it.
+    pub fn narrows(&self, other: &Query) -> bool {
+        other.terms.iter().all(|wider| self.terms.iter().any(|term| term.implies(wider)))
+    }
+
+    /// Whether the filter is about the contents of files alone, and not about results, agents or notes.
+    pub fn is_about_files(&self) -> bool {
+        let is_about_files = |term: &Term| match &term.test {
+            Test::Turns(..) | Test::Text(_) => true,
+            Test::Field(field, _) => matches!(field, Field::Tool | Field::Set | Field::Id),
+            _ => false,
+        };
+        self.terms.iter().all(is_about_files)
+    }
+}
+
+impl Term {
+    /// Whether everything that has this property has the other one.
+    fn implies(&self, other: &Term) -> bool {
+        let extends = match (&self.test, &other.test) {
+            (Test::Text(long), Test::Text(short)) | (Test::Cause(long), Test::Cause(short)) => {
+                long.contains(short.as_str())
+            }
+            (Test::Field(one, long), Test::Field(field, short)) => {
+                one == field && long.contains(short.as_str())
+            }
+            _ => false,
+        };
+        self == other || (extends && !self.negated && !other.negated)
     }
 }
 
@@ -253,14 +358,14 @@ impl Comparison {
 }
 
 impl Test {
-    fn holds(&self, subject: &Subject) -> bool {
+    fn holds(&self, subject: &impl Filterable) -> bool {
         match self {
-            Test::Status(status) => subject.status == *status,
-            Test::Unsteady => subject.unsteady,
-            Test::Flaky => subject.flaky,
-            Test::Quarantined => subject.quarantined,
+            Test::Status(status) => subject.status() == *status,
+            Test::Unsteady => subject.is_unsteady(),
+            Test::Flaky => subject.is_flaky(),
+            Test::Quarantined => subject.is_quarantined(),
             Test::Metric { name, compare } => {
-                subject.metrics.iter().filter(|metric| metric.metric.to_lowercase().contains(name)).any(
+                subject.metrics().iter().filter(|metric| metric.metric.to_lowercase().contains(name)).any(
                     |metric| match (compare, metric.score) {
                         (None, _) => true,
                         (Some((comparison, limit)), Some(score)) => comparison.holds(score, *limit),
@@ -268,22 +373,22 @@ impl Test {
                     },
                 )
             }
-            Test::Turns(comparison, number) => comparison.holds(subject.turns as f64, *number),
-            Test::Cause(words) => subject.causes.iter().any(|cause| contains(&cause.words(), words)),
-            Test::Field(field, value) => field.of(subject).iter().any(|have| contains(have, value)),
-            Test::Text(text) => contains(subject.eval_id, text) || subject.text.contains(text),
+            Test::Turns(comparison, number) => comparison.holds(subject.turns() as f64, *number),
+            Test::Cause(words) => subject.causes().iter().any(|cause| contains(&cause.words(), words)),
+            Test::Field(field, value) => field.has(subject, value),
+            Test::Text(text) => subject.text().contains(text) || contains(&subject.eval_id(), text),
         }
     }
 }
 
 impl Field {
-    fn of<'a>(self, subject: &Subject<'a>) -> Vec<&'a str> {
+    fn has(self, subject: &impl Filterable, value: &str) -> bool {
         match self {
-            Field::Tool => subject.tools.iter().map(String::as_str).collect(),
-            Field::Tag => subject.tags.iter().map(String::as_str).collect(),
-            Field::Agent => vec![subject.agent],
-            Field::Set => vec![subject.set],
-            Field::Id => vec![subject.eval_id],
+            Field::Tool => subject.tools().iter().any(|tool| contains(tool, value)),
+            Field::Tag => subject.tags().iter().any(|tag| contains(tag, value)),
+            Field::Agent => contains(subject.agent(), value),
+            Field::Set => contains(subject.set(), value),
+            Field::Id => contains(&subject.eval_id(), value),
         }
     }
 }
@@ -356,6 +461,42 @@ mod tests {
         assert!(!matches("cause:quota", &subject) && matches("-cause:quota", &subject));
         assert!(!matches("cause:", &Subject::default()), "a case that passed has no cause");
         assert!(Query::parse("cause:x").unwrap().needs_results());
+    }
+
+    #[test]
+    fn a_filter_with_longer_or_more_words_narrows() {
+        let narrows = |longer: &str, shorter: &str| {
+            Query::parse(longer).unwrap().narrows(&Query::parse(shorter).unwrap())
+        };
+        for (longer, shorter) in [
+            ("", ""),
+            ("lamp", ""),
+            ("lamps", "lamp"),
+            ("the lamp", "lamp"),
+            ("tool:set_light", "tool:set"),
+            ("x status:failed", "status:failed"),
+            ("-tag:slow x", "-tag:slow"),
+        ] {
+            assert!(narrows(longer, shorter), "{longer:?} of {shorter:?}");
+        }
+        for (other, shorter) in [
+            ("", "lamp"),
+            ("lam", "lamp"),
+            ("-lamps", "-lamp"),
+            ("-lamps", "lamp"),
+            ("id:lamp", "lamp"),
+            ("id:lamps", "set:lamp"),
+            ("turns:22", "turns:2"),
+            ("metric:m<0.55", "metric:m<0.5"),
+            ("status:not_run", "status:failed"),
+        ] {
+            assert!(!narrows(other, shorter), "{other:?} of {shorter:?}");
+        }
+        let is_about_files = |text| Query::parse(text).unwrap().is_about_files();
+        assert!(is_about_files("lamp -tool:set turns:>1 id:a set:b"));
+        for text in ["status:failed", "tag:slow", "agent:home", "cause:x", "metric:m", "status:quarantined"] {
+            assert!(!is_about_files(text), "{text}");
+        }
     }
 
     #[test]

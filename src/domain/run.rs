@@ -1,10 +1,11 @@
 //! A run as data: the plan, the events, and the result of each attempt.
 
 use super::{
-    AgentSpec, Criterion, EndedAttempt, Invocation, JudgeSpec, MetricResult, PlannedCases, Rubric, Shard,
-    Status, ToolUse, ToolsSpec, UserSpec, Variant,
+    AgentSpec, Criterion, EndedAttempt, Gate, Invocation, JudgeSpec, MetricResult, PlannedCases, Rubric,
+    Shard, Spent, Status, ToolUse, ToolsSpec, UserSpec, Variant,
 };
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -53,6 +54,29 @@ impl RunPlan {
     /// The set of a case.
     pub fn set_of(&self, case: usize) -> &PlannedSet {
         &self.sets[self.cases.set(case)]
+    }
+
+    /// Whether the sets compute a metric in different ways, so that a mean over them is one of different measures.
+    pub fn has_different_scoring(&self, metric: &str) -> bool {
+        let of_set = |set: &PlannedSet| {
+            set.criteria.iter().find(|criterion| criterion.metric == metric).map(Criterion::scoring)
+        };
+        let mut all = self.sets.iter().filter_map(of_set);
+        all.next().is_some_and(|first| all.any(|other| other != first))
+    }
+
+    /// The name of a case's set in messages, as by [`RunPlan::name_of_set`].
+    pub fn set_name(&self, case: usize) -> Cow<'_, str> {
+        self.name_of_set(self.cases.set(case))
+    }
+
+    /// The name of a set in messages: its id, followed by its file if another set of the run has the same id.
+    pub fn name_of_set(&self, at: usize) -> Cow<'_, str> {
+        let set = &self.sets[at];
+        match self.sets.iter().filter(|other| other.id == set.id).count() {
+            0 | 1 => Cow::Borrowed(&set.id),
+            _ => Cow::Owned(format!("{} ({})", set.id, set.file)),
+        }
     }
 
     /// The labels of the agents, joined for a headline.
@@ -106,8 +130,8 @@ pub struct PlannedSet {
     pub tools: ToolsSpec,
 }
 
-fn is_default(tools: &ToolsSpec) -> bool {
-    *tools == ToolsSpec::default()
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl PlannedSet {
@@ -149,6 +173,9 @@ pub struct RunOptions {
     /// Runs only this turn, from 1, with the expected turns before it as history; the whole case when `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
+    /// When a case passes.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub gate: Gate,
     /// The part of a larger run that this one is; the whole run when `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
@@ -175,6 +202,7 @@ impl Default for RunOptions {
             rate: None,
             turn_memory_mb: turn_memory_mb(),
             turn: None,
+            gate: Gate::All,
             shard: None,
             job: None,
             merged: Vec::new(),
@@ -204,9 +232,14 @@ pub struct Attempt {
     pub adk_status: Status,
     /// Start time, RFC 3339.
     pub started: String,
-    /// Seconds from the first user message to the last response, without waits before retries.
-    #[serde(deserialize_with = "super::number::null_as_zero")]
-    pub latency_s: f64,
+    /// Seconds from the first user message to the last response, without waits before retries; `None` if unknown. 0 in
+    /// the journals of older versions can also mean that it is unknown.
+    #[serde(deserialize_with = "super::number::known_seconds")]
+    pub latency_s: Option<f64>,
+    /// Whether the agent failed to complete the conversation; `None` if unknown, for instance of a row without a column
+    /// for it, and in the journals of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<bool>,
     /// Why it errored.
     pub error: Option<String>,
     /// The scores.
@@ -250,6 +283,9 @@ pub struct Attempt {
     /// How the calls of tools were answered, if evaltrail saw them before the tools did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_use: Option<ToolUse>,
+    /// The cost of the simulated user's messages; `None` if there is no such user, or no response was needed for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_spent: Option<Spent>,
 }
 
 impl Attempt {
@@ -261,7 +297,8 @@ impl Attempt {
             status: Status::NotEvaluated,
             adk_status: Status::NotEvaluated,
             started: String::new(),
-            latency_s: 0.0,
+            latency_s: None,
+            failed: None,
             error: None,
             metrics: Vec::new(),
             asked: Vec::new(),
@@ -278,6 +315,7 @@ impl Attempt {
             tries: 1,
             turn: None,
             tool_use: None,
+            user_spent: None,
         }
     }
 

@@ -1,7 +1,8 @@
 //! The state of a run, computed from its events. Live, resumed and loaded runs share this code.
 
 use super::{
-    AttemptKey, CancelReason, EndedAttempt, FinishedAttempts, Progress, RunEvent, RunPlan, Status, Transcript,
+    AttemptKey, CancelReason, EndedAttempt, FinishedAttempts, Gate, Progress, RunEvent, RunPlan, Status,
+    Transcript,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -74,14 +75,39 @@ pub struct CaseTally {
     pub passed: usize,
     /// Attempts that ended.
     pub ended: usize,
+    /// Attempts that ended and were evaluated.
+    pub evaluated: usize,
     /// The worst status among them.
     pub worst: Option<Status>,
+}
+
+/// The planned cases, counted by the gate of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GateCounts {
+    /// All of them. Those that are in none of the other counts have no attempt that ended.
+    pub planned: usize,
+    /// Those that pass the gate.
+    pub passed: usize,
+    /// Those with an attempt that ended that do not pass the gate, without quarantined ones. They fail the run.
+    pub failed: usize,
+    /// Quarantined cases that do not pass the gate.
+    pub quarantined: usize,
 }
 
 impl Totals {
     /// How many ended.
     pub fn ended(&self) -> usize {
         self.passed + self.failed + self.errored + self.not_evaluated
+    }
+
+    /// How many were evaluated: the denominator of a pass rate.
+    pub fn evaluated(&self) -> usize {
+        self.passed + self.failed + self.errored
+    }
+
+    /// The share that passed of those that were evaluated; `None` if none was.
+    pub fn pass_rate(&self) -> Option<f64> {
+        (self.evaluated() > 0).then(|| self.passed as f64 / self.evaluated() as f64)
     }
 
     /// The counts with their statuses, in display order.
@@ -251,14 +277,50 @@ impl RunState {
 
     /// The attempts of quarantined cases that did not pass. They are among `totals`, and do not fail the run.
     pub fn quarantined(&self) -> Totals {
+        self.not_passed(|case| self.plan.cases.quarantine(case).is_some())
+    }
+
+    /// The attempts that did not pass and do not fail the run: those of quarantined cases, and those of cases that pass the
+    /// gate.
+    pub fn not_counted(&self) -> Totals {
+        self.not_passed(|case| self.plan.cases.quarantine(case).is_some() || self.passes_gate(case))
+    }
+
+    /// The attempts that did not pass, of the cases of which this is true. It is decided once for each case.
+    fn not_passed(&self, is_of: impl Fn(usize) -> bool) -> Totals {
         let mut totals = Totals::default();
-        let is_quarantined = |key: AttemptKey| self.plan.cases.quarantine(key.case).is_some();
-        for (key, status) in self.finished.statuses() {
-            if status != Status::Passed && is_quarantined(key) {
-                totals.add(status);
+        for case in 0..self.plan.cases.len() {
+            let statuses = || self.positions_of(case).filter_map(|at| self.finished.status(at));
+            let not_passed = || statuses().filter(|status| *status != Status::Passed);
+            if not_passed().next().is_some() && is_of(case) {
+                not_passed().for_each(|status| totals.add(status));
             }
         }
         totals
+    }
+
+    /// Whether a case passes the gate of the run. Attempts that are missing did not pass.
+    pub fn passes_gate(&self, case: usize) -> bool {
+        let (gate, planned) = (self.plan.options.gate, self.plan.options.repeat as usize);
+        if gate == Gate::All {
+            let tally = self.tally(case);
+            return tally.ended >= planned.max(1) && tally.passed == tally.ended;
+        }
+        let attempts = self.attempts_of(case);
+        gate.passes(attempts.iter().map(|attempt| attempt.summary()), planned)
+    }
+
+    /// Counts the planned cases by the gate.
+    pub fn gate_counts(&self) -> GateCounts {
+        let mut counts = GateCounts { planned: self.plan.cases.len(), ..GateCounts::default() };
+        for case in 0..counts.planned {
+            match (self.passes_gate(case), self.plan.cases.quarantine(case)) {
+                (true, _) => counts.passed += 1,
+                (false, Some(_)) => counts.quarantined += 1,
+                (false, None) => counts.failed += usize::from(self.has_ended(case)),
+            }
+        }
+        counts
     }
 
     /// Counts the attempts of a case.
@@ -266,6 +328,7 @@ impl RunState {
         let mut tally = CaseTally::default();
         for status in self.positions_of(case).filter_map(|at| self.finished.status(at)) {
             tally.ended += 1;
+            tally.evaluated += usize::from(status.is_evaluated());
             tally.passed += usize::from(status == Status::Passed);
             tally.worst = Status::worst(tally.worst.into_iter().chain([status]));
         }
@@ -330,6 +393,24 @@ mod tests {
     }
 
     #[test]
+    fn the_gate_counts_all_planned_cases() {
+        let mut plan = Arc::unwrap_or_clone(plan(4, 2));
+        let case = |case: PlannedCase| match case.index {
+            3 => PlannedCase { quarantine: Some(Default::default()), ..case.into_owned() },
+            _ => case.into_owned(),
+        };
+        plan.cases = PlannedCases::of(plan.cases.iter().map(case)).unwrap();
+        let mut state = RunState::new(Arc::new(plan));
+        for (case, second) in [(0, Status::Passed), (1, Status::Failed), (3, Status::Failed)] {
+            state.apply(ended(case, 1, Status::Passed));
+            state.apply(ended(case, 2, second));
+        }
+        let counts = GateCounts { planned: 4, passed: 1, failed: 1, quarantined: 1 };
+        assert_eq!(state.gate_counts(), counts);
+        assert_eq!((state.not_counted().failed, state.quarantined().failed), (1, 1));
+    }
+
+    #[test]
     fn what_is_owed_is_what_has_not_ended() {
         let mut state = RunState::new(plan(2, 2));
         state.apply(RunEvent::Started { key: AttemptKey { case: 0, attempt: 1 }, slot: 0 });
@@ -350,6 +431,12 @@ mod tests {
         assert_eq!((state.totals.passed, state.totals.failed, state.totals.ended()), (1, 0, 2));
         let tally = state.tally(0);
         assert_eq!((tally.passed, tally.ended, tally.worst), (1, 2, Some(Status::NotEvaluated)));
+        assert_eq!(
+            (tally.evaluated, state.totals.pass_rate()),
+            (1, Some(1.0)),
+            "not evaluated is no failure"
+        );
+        assert_eq!(Totals { not_evaluated: 3, ..Totals::default() }.pass_rate(), None);
         let order: Vec<u32> = state.attempts_of(0).iter().map(|attempt| attempt.key.attempt).collect();
         assert_eq!(order, [1, 2]);
     }

@@ -1,6 +1,6 @@
 //! Scores and statuses of metrics and cases.
 
-use super::{Finding, Judgement, Votes};
+use super::{Finding, FindingRule, Judgement, Votes, finite_number};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -30,6 +30,12 @@ impl Status {
             Status::Passed => 1,
         };
         statuses.into_iter().max_by_key(rank)
+    }
+
+    /// Whether it counts in a pass rate: a rate is the share of passed attempts among those that were evaluated. An
+    /// attempt that errored was evaluated, and did not pass.
+    pub fn is_evaluated(self) -> bool {
+        matches!(self, Status::Passed | Status::Failed | Status::Errored)
     }
 
     /// The name to display.
@@ -128,6 +134,35 @@ pub struct MetricResult {
 }
 
 impl MetricResult {
+    /// The result, which is errored and has no scores if one of its scores is not finite: such a number is no
+    /// measurement, and compares with no threshold. Everything that computes, receives or reads results calls it.
+    pub fn with_finite_scores(self) -> MetricResult {
+        let of_rubrics = |rubrics: &[RubricScore]| rubrics.iter().all(|one| is_finite(one.score));
+        let of_turn = |turn: &InvocationScore| is_finite(turn.score) && of_rubrics(&turn.rubrics);
+        if is_finite(self.score) && of_rubrics(&self.rubrics) && self.per_invocation.iter().all(of_turn) {
+            return self;
+        }
+        let why = match self.score.filter(|score| !score.is_finite()) {
+            Some(score) => format!("the score is {score}, which is not a finite number"),
+            None => "the score of a turn or rubric is not a finite number".to_string(),
+        };
+        let without_score = |turn: InvocationScore| InvocationScore {
+            score: None,
+            status: Status::Errored,
+            rubrics: Vec::new(),
+            ..turn
+        };
+        MetricResult {
+            score: None,
+            status: Status::Errored,
+            findings: vec![Finding::text(FindingRule::NotEvaluated, why.clone())],
+            explanation: why,
+            per_invocation: self.per_invocation.into_iter().map(without_score).collect(),
+            rubrics: Vec::new(),
+            ..self
+        }
+    }
+
     /// Whether one sample of the judge could change the outcome.
     pub fn is_unsteady(&self) -> bool {
         let decided = matches!(self.status, Status::Passed | Status::Failed);
@@ -201,6 +236,10 @@ pub struct TokenUsage {
     pub reasoning: Option<f64>,
 }
 
+fn is_finite(score: Option<f64>) -> bool {
+    score.is_none_or(f64::is_finite)
+}
+
 /// A case's status from its metrics. Failed takes precedence over errored, errored over not evaluated, and not
 /// evaluated over passed: unlike in ADK, a case does not pass if one criterion could not be evaluated.
 pub fn case_status(metrics: &[MetricResult]) -> Status {
@@ -216,9 +255,15 @@ pub fn case_status(metrics: &[MetricResult]) -> Status {
     }
 }
 
+/// The metric that compares the final session state. ADK has no such metric.
+pub const SESSION_STATE_MATCH: &str = "session_state_match";
+
 /// ADK's `final_eval_status`: failed if any metric failed, else passed if any passed; other statuses are ignored.
+/// [`SESSION_STATE_MATCH`] does not count, because ADK never compares session states.
 pub fn adk_status(metrics: &[MetricResult]) -> Status {
-    let has = |status| metrics.iter().any(|metric| adk_view(metric) == status);
+    let is_state = |metric: &&MetricResult| metric.metric.split(':').next() == Some(SESSION_STATE_MATCH);
+    let counted = || metrics.iter().filter(|metric| !is_state(metric));
+    let has = |status| counted().any(|metric| adk_view(metric) == status);
     if has(Status::Failed) {
         Status::Failed
     } else if has(Status::Passed) {
@@ -231,7 +276,7 @@ pub fn adk_status(metrics: &[MetricResult]) -> Status {
 /// The status of a metric in ADK: a metric that is informational only in evaltrail is compared with the threshold of
 /// the criterion as the user wrote it, and an errored one is not evaluated.
 pub fn adk_view(metric: &MetricResult) -> Status {
-    let written = metric.criterion.as_ref().and_then(|criterion| criterion.get("threshold")?.as_f64());
+    let written = metric.criterion.as_ref().and_then(|criterion| finite_number(criterion.get("threshold")?));
     if metric.judgement.is_some() && metric.threshold.is_some() {
         return Status::of(metric.score, metric.threshold);
     }
@@ -278,6 +323,33 @@ mod tests {
         for (statuses, here, in_adk) in table {
             let metrics = metrics(statuses);
             assert_eq!((case_status(&metrics), adk_status(&metrics)), (*here, *in_adk), "{statuses:?}");
+        }
+    }
+
+    #[test]
+    fn a_score_that_is_not_finite_is_errored() {
+        for score in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let plain = metrics(&[Status::Passed]).remove(0);
+            let turn = InvocationScore {
+                score: Some(score),
+                status: Status::Passed,
+                explanation: String::new(),
+                details: None,
+                rubrics: vec![],
+            };
+            let rubric = RubricScore { score: Some(score), ..RubricScore::default() };
+            for result in [
+                MetricResult { score: Some(score), ..plain.clone() },
+                MetricResult { per_invocation: vec![turn], ..plain.clone() },
+                MetricResult { rubrics: vec![rubric], ..plain.clone() },
+            ] {
+                let found = result.with_finite_scores();
+                assert_eq!((found.status, found.score), (Status::Errored, None), "{score}");
+                assert!(found.explanation.contains("not a finite number") && !found.findings.is_empty());
+                assert_eq!(case_status(&[found]), Status::Errored);
+            }
+            let finite = MetricResult { score: Some(0.5), ..plain };
+            assert_eq!(finite.clone().with_finite_scores(), finite);
         }
     }
 

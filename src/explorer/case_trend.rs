@@ -1,16 +1,18 @@
 //! The outcomes of a case over the past runs: since when it fails, and a sparkline.
 
-use crate::analysis::{CasePoint, block, failing_since};
+use crate::analysis::{CasePoint, FailingSince, block, failing_since};
 use crate::domain::Status;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::model::Model;
-use crate::explorer::theme::Theme;
+use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use crate::history::RunHead;
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
 use std::path::Path;
 
+/// Between the results of runs with other criteria.
+pub(crate) const OTHER_CRITERIA: char = '│';
 /// Number of characters of ids of runs and commits that are shown.
 const ID_SHOWN: usize = 12;
 
@@ -38,13 +40,12 @@ pub(crate) fn since_words(model: &Model, case: CaseRef) -> Option<String> {
     let first = run(since.first);
     let Some(last_passed) = since.last_passed.map(run) else {
         let all = if model.trends.is_complete { "its" } else { "its latest" };
-        return Some(match since.is_flaky {
-            true => format!("not all attempts passed in any of {all} {} runs", since.runs),
-            false => format!("did not pass in any of {all} {} runs", since.runs),
-        });
+        let words = if since.is_flaky { "not all attempts passed" } else { "did not pass" };
+        return Some(format!("{words} in any of {all} {} runs{}", since.runs, criteria_words(&since)));
     };
     let count = if since.runs == 1 { String::new() } else { format!(", {} runs", since.runs) };
-    let passed = named(model, last_passed);
+    let count = count + &criteria_words(&since);
+    let passed = named(model, last_passed) + &since.last_passed.map(rate_words).unwrap_or_default();
     let mut changed = changes(last_passed, first, &model.sets[case.set].path.path);
     if since.was_edited() {
         changed.insert(0, "the case");
@@ -54,7 +55,25 @@ pub(crate) fn since_words(model: &Model, case: CaseRef) -> Option<String> {
         false => format!("; changed in between: {}", changed.join(", ")),
     };
     let words = if since.is_flaky { "not all attempts pass since" } else { "failing since" };
-    Some(format!("{words} {}{count}; passed before in {passed}{changed}", named(model, first)))
+    let first = named(model, first) + &rate_words(since.first);
+    Some(format!("{words} {first}{count}; passed before in {passed}{changed}"))
+}
+
+/// How many of these runs had other criteria than the latest one; empty if none had.
+fn criteria_words(since: &FailingSince) -> String {
+    match since.other_criteria {
+        0 => String::new(),
+        count => format!(" ({count} of them with other criteria)"),
+    }
+}
+
+/// How many attempts of the case passed in a run, where there were several: more attempts fail together more often.
+fn rate_words(point: CasePoint) -> String {
+    if point.evaluated > 1 {
+        format!(" with {}/{} attempts", point.passed, point.evaluated)
+    } else {
+        String::new()
+    }
 }
 
 /// A run by its id, its time and the commit of the workspace then.
@@ -70,11 +89,11 @@ pub(crate) fn short(id: &str) -> String {
 
 /// What differs between two runs for a set, beside the results and the commit, as far as it is known of both.
 pub(crate) fn changes(before: &RunHead, after: &RunHead, set: &Path) -> Vec<&'static str> {
-    let (Some(a), Some(b)) = (before.set(set), after.set(set)) else { return Vec::new() };
+    let both = before.set(set).zip(after.set(set));
     [
-        ("the agent or how its tools are answered", a.agent != b.agent),
-        ("the criteria", a.criteria != b.criteria),
-        ("the judge", before.judge != after.judge),
+        ("the agent or how its tools are answered", both.is_some_and(|(a, b)| a.agent != b.agent)),
+        ("the criteria", before.has_other_criteria(after, set)),
+        ("the judge", both.is_some() && before.judge != after.judge),
     ]
     .into_iter()
     .filter_map(|(words, differs)| differs.then_some(words))
@@ -82,7 +101,7 @@ pub(crate) fn changes(before: &RunHead, after: &RunHead, set: &Path) -> Vec<&'st
 }
 
 /// Draws the latest outcomes of a case: for each run the share of attempts that passed as a block, or the sign of an
-/// error or of what was not evaluated. Returns the number of columns.
+/// error or of what was not evaluated; a line where the criteria changed. Returns the number of columns.
 pub(crate) fn put_sparkline(
     model: &Model,
     case: CaseRef,
@@ -93,15 +112,24 @@ pub(crate) fn put_sparkline(
     buffer: &mut Buffer,
 ) -> u16 {
     let points = points(model, case);
-    let shown = &points[points.len().saturating_sub(usize::from(width))..];
-    for (column, point) in shown.iter().enumerate() {
+    let latest = &points[points.len().saturating_sub(usize::from(width))..];
+    let mut signs: Vec<(String, Style)> = Vec::new();
+    let mut criteria = latest.first().map(|point| point.criteria);
+    for point in latest {
+        if criteria.replace(point.criteria) != Some(point.criteria) {
+            signs.push((OTHER_CRITERIA.to_string(), theme.style(Role::Faint)));
+        }
         let sign = match point.status {
             Status::Passed | Status::Failed => {
-                block(f64::from(point.passed) / f64::from(point.ended.max(1)), (0.0, 1.0)).to_string()
+                block(f64::from(point.passed) / f64::from(point.evaluated.max(1)), (0.0, 1.0)).to_string()
             }
             other => other.glyph().to_string(),
         };
-        put(buffer, x + column as u16, y, 1, &sign, theme.within(style, theme.status(point.status)));
+        signs.push((sign, theme.status(point.status)));
+    }
+    let shown = &signs[signs.len().saturating_sub(usize::from(width))..];
+    for (column, (sign, look)) in shown.iter().enumerate() {
+        put(buffer, x + column as u16, y, 1, sign, theme.within(style, *look));
     }
     shown.len() as u16
 }

@@ -1,6 +1,6 @@
 //! Decisions on failures and quarantines, as the explorer knows them.
 
-use crate::domain::{Decision, DecisionKind, Quarantine, Status, Totals, causes_of_first_failure, rfc3339};
+use crate::domain::{Decision, DecisionKind, Quarantine, Status, Totals, causes_of_worst_attempt, rfc3339};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::edited_cases::real;
 use crate::explorer::model::Model;
@@ -47,7 +47,7 @@ impl Model {
     /// Why a case failed, without the active what-if: the first cause in words, else the reason.
     pub(crate) fn finding_of(&self, case: CaseRef) -> String {
         let Some(outcome) = real(self).get(case) else { return String::new() };
-        let causes = causes_of_first_failure(&outcome.attempts).unwrap_or_default();
+        let causes = causes_of_worst_attempt(&outcome.attempts).unwrap_or_default();
         match causes.first() {
             Some(cause) => cause.words(),
             None => outcome.worst_attempt().map(|attempt| attempt.reason().to_string()).unwrap_or_default(),

@@ -199,10 +199,15 @@ fn show(model: &mut Model, requested: &[(CaseRef, u64)], results: Reevaluated) -
     if others.is_empty() {
         return Vec::new();
     }
-    let effects = what_if::drop_trial(model);
+    let outcomes = match &mut model.trial {
+        Some(trial) => Arc::make_mut(&mut trial.before),
+        None => &mut model.outcomes,
+    };
     for case in others {
-        model.outcomes.reevaluate(case, results.remove(&case));
+        outcomes.reevaluate(case, results.remove(&case));
     }
+    // An active what-if is applied to the new results.
+    let effects = what_if::rescore(model);
     if let Some(case) = model.shown_case_mut() {
         case.key = None;
     }

@@ -1,6 +1,8 @@
 //! Effects: requests for side effects, as data.
 
-use crate::domain::{AttemptKey, CancelReason, Decision, EndedAttempt, HumanVerdict, SessionInput, StubMode};
+use crate::domain::{
+    AttemptKey, CancelReason, Decision, EndedAttempt, Gate, HumanVerdict, SessionInput, StubMode,
+};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::outcomes::{CaseAttempts, Outcomes};
 use crate::explorer::screens::case::body::{BodyKey, Compared};
@@ -45,10 +47,12 @@ impl Against {
 }
 
 /// Options of one run that override the configuration. `None`: as configured.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunOverrides {
     /// Number of attempts for each case.
     pub repeat: Option<u32>,
+    /// When a case with several attempts passes.
+    pub gate: Option<Gate>,
     /// Number of attempts in flight at the same time.
     pub jobs: Option<u32>,
     /// The agent, as a name or address in the syntax of `run --agent`.

@@ -5,7 +5,7 @@ use crate::explorer::case_ref::CaseRef;
 use crate::explorer::edited_cases;
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::{HistoryEffect, ResultEffect, SetEffect};
-use crate::explorer::global::notify;
+use crate::explorer::global::notify_about;
 use crate::explorer::message::{OpenedSet, SetLoaded};
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::screens::browse::{node_of_set, relist};
@@ -157,8 +157,8 @@ fn tell_new_runs(model: &mut Model, before: &BTreeMap<String, usize>) {
         .map(|(run, cases)| format!("run {run} ({cases} {})", if cases == 1 { "case" } else { "cases" }))
         .collect();
     if !new.is_empty() {
-        let words = format!("results recorded by another program are shown: {}", new.join(", "));
-        notify(model, words, false);
+        let topic = "results recorded by another program are shown";
+        notify_about(model, topic.into(), format!("{topic}: {}", new.join(", ")), false);
     }
 }
 

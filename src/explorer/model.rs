@@ -199,6 +199,10 @@ pub struct Notice {
     pub bad: bool,
     /// When to hide it, in seconds since the explorer opened.
     pub until: f64,
+    /// What it is about: the message log has the latest notice about each topic.
+    pub topic: String,
+    /// The number of notices about the topic so far.
+    pub count: u32,
 }
 
 impl Model {

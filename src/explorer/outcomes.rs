@@ -75,7 +75,7 @@ impl CaseOutcome {
         }
     }
 
-    /// The first attempt with the worst status.
+    /// The attempt that represents the case ([`crate::domain::worst_attempt`]).
     pub fn worst_attempt(&self) -> Option<&Arc<EndedAttempt>> {
         self.attempts.get(self.worst_position())
     }
@@ -109,7 +109,8 @@ impl CaseOutcome {
 /// Whether two outcomes are of the same attempts, although they were read at different times.
 fn has_same_attempts(a: &CaseOutcome, b: &CaseOutcome) -> bool {
     let is_same = |(a, b): (&Arc<EndedAttempt>, &Arc<EndedAttempt>)| {
-        (a.key.attempt, a.status, a.latency_s.to_bits()) == (b.key.attempt, b.status, b.latency_s.to_bits())
+        let compared = |one: &EndedAttempt| (one.key.attempt, one.status, one.latency_s.map(f64::to_bits));
+        compared(a) == compared(b)
     };
     a.attempts.len() == b.attempts.len() && a.attempts.iter().zip(&b.attempts).all(is_same)
 }

@@ -55,8 +55,20 @@ impl Model {
         let newest = self.run_words(all.find(|run| run.id == *newest)?);
         Some(match runs.len() {
             1 => newest,
+            count if sets.iter().any(|set| self.has_mixed_criteria(*set)) => {
+                format!("{count} runs with different criteria, newest: {newest}")
+            }
             count => format!("{count} runs, newest: {newest}"),
         })
+    }
+
+    /// Whether the results of a set are from runs with different criteria, as far as the runs are known.
+    fn has_mixed_criteria(&self, set: usize) -> bool {
+        let Some(path) = self.sets.get(set).map(|set| &set.path.path) else { return false };
+        let head = |id: &str| self.trends.runs.iter().find(|head| head.run_id == id);
+        let mut heads = self.outcomes.runs(set).filter_map(|(run, _)| head(&run.id));
+        let Some(first) = heads.next() else { return false };
+        heads.any(|head| head.has_other_criteria(first, path))
     }
 
     /// The live run, if the workspace is shown: its cases are not those of a past run that is open.

@@ -4,6 +4,7 @@ use crate::explorer::ticket::Ticket;
 use crate::formats::{Notes, SetFile};
 use crate::history::PastResult;
 use crate::workspace::SetPath;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The state of the explorer. Owned by the event loop; only `update` changes it.
@@ -101,5 +102,58 @@ impl SetView {
         if !self.exists() {
             self.state = SetState::Loading;
         }
+    }
+}
+
+/// The name of a set in a list of several: that of its file without its ending. If another set has the same, folders are
+/// before it, or the whole path if these are the same, too.
+pub fn set_label(sets: &[SetView], set: usize) -> Cow<'_, str> {
+    let path = &sets[set].path;
+    let others = sets.iter().map(|view| &view.path).filter(|other| other.path != path.path);
+    let others: Vec<&SetPath> = others.filter(|other| other.stem == path.stem).collect();
+    label_among(path, &others)
+}
+
+fn label_among<'a>(path: &'a SetPath, others: &[&SetPath]) -> Cow<'a, str> {
+    if others.is_empty() {
+        return Cow::Borrowed(&path.stem);
+    }
+    let unique = |count: usize| {
+        let label = with_folders(path, count);
+        others.iter().all(|other| with_folders(other, count) != label).then_some(label)
+    };
+    let most = path.shown.matches('/').count();
+    (1..=most).find_map(unique).map_or(Cow::Borrowed(path.shown.as_str()), Cow::Owned)
+}
+
+/// The stem of a file with at most this number of its folders.
+fn with_folders(path: &SetPath, count: usize) -> String {
+    let folders: Vec<&str> = path.shown.split('/').collect();
+    let folders = folders.split_last().map_or(&[][..], |(_, folders)| folders);
+    let nearest = &folders[folders.len().saturating_sub(count)..];
+    nearest.iter().copied().chain([path.stem.as_str()]).collect::<Vec<_>>().join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_with_the_same_stem_have_different_labels() {
+        let path = |shown: &str| {
+            let name = shown.rsplit('/').next().unwrap_or_default();
+            let stem = name.split('.').next().unwrap_or_default().to_string();
+            SetPath { path: shown.into(), shown: shown.into(), stem, app: None }
+        };
+        let shown =
+            ["a/x/s.evalset.json", "b/x/s.evalset.json", "b/y/s.evalset.json", "s.jsonl", "b/y/s.test.json"];
+        let paths = shown.map(path);
+        let label = |at: usize| {
+            let others: Vec<&SetPath> = paths.iter().filter(|other| other.path != paths[at].path).collect();
+            label_among(&paths[at], &others).into_owned()
+        };
+        let labels = [0, 1, 2, 3, 4].map(label);
+        assert_eq!(labels, ["a/x/s", "b/x/s", "b/y/s.evalset.json", "s.jsonl", "b/y/s.test.json"]);
+        assert_eq!(label_among(&paths[0], &[]), "s");
     }
 }

@@ -26,6 +26,7 @@ mod read;
 mod recorded_cases;
 pub mod recording;
 mod set_file;
+mod own;
 mod sniff;
 mod source;
 pub mod spans;
@@ -43,6 +44,7 @@ pub use edit::{
 };
 pub use form::Form;
 pub use notes::Notes;
+pub use own::{REPORT_COLUMNS, REPORT_KEY, RESULT_ID, is_own_result};
 pub use plan::{Edit, plan, rebase};
 pub use preview::{PreviewLine, created, preview, unified};
 pub use problem::FileProblem;

@@ -6,7 +6,9 @@
 
 use super::adk::{Event, invocation_of, read_event, write_content};
 use super::json::{self, position};
-use crate::domain::{Attempt, Content, Invocation, InvocationEvent, Trajectory, TurnEnd};
+use crate::domain::{
+    Attempt, Content, Invocation, InvocationEvent, Trajectory, TurnEnd, finite_number, plausible_seconds,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -70,7 +72,7 @@ fn turn(value: &Value) -> Result<RecordedTurn, String> {
 
 fn event(value: &Value) -> Result<Event, String> {
     let mut event = read_event(value).map_err(|error| format!("an event: {error}"))?;
-    event.at = value.get("at").and_then(|at| at.to_string().parse().ok());
+    event.at = value.get("at").and_then(finite_number).and_then(plausible_seconds);
     Ok(event)
 }
 
@@ -174,7 +176,8 @@ mod tests {
             status: crate::domain::Status::Passed,
             adk_status: crate::domain::Status::Passed,
             started: String::new(),
-            latency_s: 1.0,
+            latency_s: Some(1.0),
+            failed: None,
             error: None,
             metrics: vec![],
             expected: [].into(),
@@ -183,6 +186,7 @@ mod tests {
             user_id: String::new(),
             tries: 1,
             tool_use: None,
+            user_spent: None,
             turn: None,
         };
         let again = &read_recording(&recording_line(&attempt)).unwrap()[0];

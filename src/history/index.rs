@@ -1,6 +1,7 @@
 //! The index of runs: their cases and results in numbers, so that not every run has to be read. It can be rebuilt from
 //! the runs at any time, so it is stored in the cache folder.
 
+use super::criteria::{DecidingMetrics, criteria_id, scoring_of};
 use super::outcomes::OutcomesCache;
 use crate::domain::{
     AttemptSummary, Criterion, PlannedSet, RunBy, RunPlan, RunRef, Shard, Spent, Totals, rfc3339,
@@ -15,14 +16,15 @@ use crate::store::{
 use rayon::iter::Either;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 /// The version of the format of the index. An index with another version is rebuilt.
-const FORMAT: u32 = 8;
+const FORMAT: u32 = 9;
 
 /// A summary of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -100,6 +102,8 @@ pub struct SetResults {
     pub totals: Totals,
     /// The mean of each metric's scores, in the order in which the metrics first appear.
     pub metrics: Vec<MetricMean>,
+    /// The metrics that decided, with their thresholds, in alphabetical order.
+    pub criteria: Vec<String>,
 }
 
 /// The mean of the scores of a metric.
@@ -127,6 +131,10 @@ pub struct SetCount {
     pub agent: String,
     /// Its metrics with their thresholds.
     pub criteria: Vec<String>,
+    /// A hash of its criteria with all their options.
+    pub criteria_id: u64,
+    /// For each metric, a hash of how it is computed, without the threshold.
+    pub scoring: BTreeMap<String, u64>,
     /// The results of its cases.
     pub results: SetResults,
 }
@@ -221,11 +229,25 @@ impl History {
         let index = places.map(|places| index_path(places, root));
         let cache = index.as_deref().map(|index| OutcomesCache::of(index, &key_id));
         let mut known = index.as_deref().map(|index| read_index(index, &key_id)).unwrap_or_default();
-        let ours = run_folders(root).into_iter().map(|path| (path, None));
-        let adk =
-            app_dirs.iter().flat_map(|dir| result_files(dir).map(move |path| (path, Some(dir.as_path()))));
+        let mut unlisted: Vec<(PathBuf, String)> = Vec::new();
+        let mut listed = |found: io::Result<Vec<PathBuf>>, folder: &Path| {
+            let failed = |error: io::Error| {
+                unlisted.push((folder.to_path_buf(), format!("{}: {error}", folder.display())));
+                Vec::new()
+            };
+            found.unwrap_or_else(failed)
+        };
+        let ours = listed(run_folders(root), &root.join(".evaltrail").join("runs"));
+        let ours = ours.into_iter().map(|path| (path, None));
+        let folders =
+            app_dirs.iter().flat_map(|dir| [app_history(dir), storage_history(dir)].map(|of| (dir, of)));
+        let adk = folders.flat_map(|(dir, folder)| {
+            let files = listed(result_files(&folder), &folder);
+            files.into_iter().map(|path| (path, Some(dir.as_path())))
+        });
+        let found: Vec<(PathBuf, Option<&Path>)> = ours.chain(adk).collect();
         let (mut entries, mut unread) = (Vec::new(), Vec::new());
-        for (path, app_dir) in ours.chain(adk) {
+        for (path, app_dir) in found {
             let stamp = stamp_of(&path, app_dir.is_some());
             match known.remove(&path).filter(|entry| entry.stamp == stamp) {
                 Some(entry) => entries.push(entry),
@@ -244,6 +266,7 @@ impl History {
         let (new, unreadable): (Vec<Entry>, Vec<(PathBuf, String)>) =
             unread.into_par_iter().partition_map(read);
         entries.extend(new);
+        let unreadable = unlisted.into_iter().chain(unreadable).collect();
         if let Some(index) = index.filter(|_| changed || !known.is_empty()) {
             // The index is only a cache, so an error is ignored.
             let _ = write_index(&index, &key_id, &entries);
@@ -362,17 +385,20 @@ fn read_head(path: &Path, app_dir: Option<&Path>, key: Option<&RunKey>) -> Resul
 struct CollectedResults {
     totals: Totals,
     metrics: Aggregation,
+    criteria: DecidingMetrics,
 }
 
 impl CollectedResults {
     fn add(&mut self, attempt: &AttemptSummary) {
         self.totals.add(attempt.status);
         self.metrics.add(attempt);
+        self.criteria.add(attempt);
     }
 
     fn finish(self) -> SetResults {
         let mean = |of: Aggregate| MetricMean { metric: of.metric, mean: of.mean, scored: of.valid };
-        SetResults { totals: self.totals, metrics: self.metrics.finish().into_iter().map(mean).collect() }
+        let metrics = self.metrics.finish().into_iter().map(mean).collect();
+        SetResults { totals: self.totals, metrics, criteria: self.criteria.finish() }
     }
 }
 
@@ -383,7 +409,7 @@ fn head_of_run(path: &Path, run: &LoadedRun) -> RunHead {
     for attempt in state.finished.iter() {
         by_set[plan.cases.set(attempt.key.case)].add(&attempt);
         spent = spent.into_iter().chain(attempt.spent).reduce(Spent::and);
-        let ended = unix_seconds(&attempt.started).map(|started| started + attempt.latency_s);
+        let ended = unix_seconds(&attempt.started).map(|started| started + attempt.latency_s.unwrap_or(0.0));
         end = end.into_iter().chain(ended).reduce(f64::max);
     }
     let mut cases = vec![0; plan.sets.len()];
@@ -421,6 +447,8 @@ fn counted(set: &PlannedSet, cases: usize, results: SetResults, plan: &RunPlan) 
         is_whole: set.file_cases.map(|in_file| cases >= in_file && is_complete),
         agent: set.agent_label(),
         criteria: criteria_words(&set.criteria),
+        criteria_id: criteria_id(&set.criteria),
+        scoring: scoring_of(&set.criteria),
         results,
     }
 }
@@ -445,12 +473,20 @@ fn criteria_words(criteria: &[Criterion]) -> Vec<String> {
     criteria.iter().map(words).collect()
 }
 
-fn result_files(app_dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    let folders = [app_history(app_dir), storage_history(app_dir)];
-    let entries = folders.into_iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten());
-    entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| {
+/// The results of ADK in a folder; none if the folder does not exist.
+fn result_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        entries => entries?,
+    };
+    let paths: Vec<PathBuf> =
+        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+    let is_result = |path: &PathBuf| {
         path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(".evalset_result.json"))
-    })
+    };
+    Ok(paths.into_iter().filter(is_result).collect())
 }
 
 /// The attempts of a result; none if evaltrail wrote the file, because the run contains them.

@@ -450,6 +450,7 @@ fn not_compared(ran: &EndedAttempt, why: &str) -> EndedAttempt {
         error: Some(error),
         started: ran.started.clone(),
         latency_s: ran.latency_s,
+        failed: ran.failed,
         tries: ran.tries,
         turn: ran.turn,
         ..Attempt::blank(ran.key, &ran.eval_id)

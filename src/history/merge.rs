@@ -227,6 +227,10 @@ fn differences(one: &WholePlan, two: &WholePlan) -> String {
         let commit = |whole: &WholePlan| whole.plan.commit.clone().unwrap_or_else(|| "none".into());
         found.push(format!("commit: {} and {}", commit(one), commit(two)));
     }
+    if one.plan.options.gate != two.plan.options.gate {
+        let gate = |whole: &WholePlan| whole.plan.options.gate.name();
+        found.push(format!("gate: {} and {}", gate(one), gate(two)));
+    }
     found.extend(same_cases(&one.plan, &two.plan).err().map(|why| format!("cases: {why}")));
     if one.problems != two.problems {
         found.push("files that one of them could not use".into());
@@ -289,9 +293,17 @@ fn merged_plan(shards: &[ShardRun], whole: RunPlan, run_id: &str) -> RunPlan {
     let mut merged: Vec<String> = shards.iter().map(|shard| shard.id().to_string()).collect();
     merged.sort();
     merged.dedup();
-    let RunOptions { repeat, turn, .. } = whole.options;
-    let options =
-        RunOptions { repeat, turn, shard: None, job: None, rate: None, merged, ..first.options.clone() };
+    let RunOptions { repeat, turn, gate, .. } = whole.options;
+    let options = RunOptions {
+        repeat,
+        turn,
+        gate,
+        shard: None,
+        job: None,
+        rate: None,
+        merged,
+        ..first.options.clone()
+    };
     RunPlan { run_id: run_id.to_string(), started: first.started.clone(), options, ..whole }
 }
 
@@ -357,7 +369,7 @@ fn copied(
 fn duration(state: &RunState) -> f64 {
     let times = |attempt: Arc<EndedAttempt>| {
         let started = unix_seconds(&attempt.started)?;
-        Some((started, started + attempt.latency_s))
+        Some((started, started + attempt.latency_s.unwrap_or(0.0)))
     };
     let both = |(a, b): (f64, f64), (c, d): (f64, f64)| (a.min(c), b.max(d));
     state.finished.iter().filter_map(times).reduce(both).map_or(0.0, |(start, end)| end - start)

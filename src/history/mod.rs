@@ -11,6 +11,7 @@
 //!
 //! A stored case is identified by its file, its `eval_id` and its content hash, never by its position.
 
+mod criteria;
 mod index;
 mod latest;
 mod merge;
@@ -20,8 +21,10 @@ mod pushed;
 mod recorded;
 mod retention;
 mod resume;
+mod same_criteria;
 mod trends;
 
+pub use criteria::CriteriaNumbers;
 pub use index::{History, MetricMean, RunHead, RunSource, SetCount, SetResults};
 pub use latest::{
     CaseResult, FoundCase, HistorySet, PastResult, Reevaluated, ResultOrigin, case_results, is_unchanged,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The version of the format of the files. A file with another version is outdated.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 /// The maximum size of a file, in bytes.
 const LARGEST: u64 = 256 << 20;
 
@@ -43,9 +43,9 @@ pub(super) struct CaseOutcomeLine {
     /// The number of attempts that passed.
     #[serde(rename = "p")]
     pub(super) passed: u32,
-    /// The number of attempts that ended.
+    /// The number of attempts that were evaluated.
     #[serde(rename = "n")]
-    pub(super) ended: u32,
+    pub(super) evaluated: u32,
 }
 
 /// The hash by which outcomes are found.
@@ -78,7 +78,7 @@ impl RunOutcomes {
                 content,
                 status,
                 passed: tally.passed as u32,
-                ended: tally.ended as u32,
+                evaluated: tally.evaluated as u32,
             };
             by_set[case.set].entry(id).and_modify(|one| *one = None).or_insert(Some(line));
         }
@@ -95,11 +95,11 @@ impl RunOutcomes {
         let mut cases: BTreeMap<u64, CaseOutcomeLine> = BTreeMap::new();
         for attempt in attempts {
             let (id, status) = (hash_of_id(&attempt.eval_id), attempt.status);
-            let blank = CaseOutcomeLine { id, content: 0, status, passed: 0, ended: 0 };
+            let blank = CaseOutcomeLine { id, content: 0, status, passed: 0, evaluated: 0 };
             let line = cases.entry(id).or_insert(blank);
             line.status = Status::worst([line.status, status]).unwrap_or(status);
             line.passed += u32::from(status == Status::Passed);
-            line.ended += 1;
+            line.evaluated += u32::from(status.is_evaluated());
         }
         RunOutcomes { sets: vec![SetOutcomes { path: PathBuf::new(), cases: cases.into_values().collect() }] }
     }

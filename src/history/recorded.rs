@@ -23,7 +23,8 @@ pub fn recorded_results(path: &Path, file: &SetFile) -> Vec<PastResult> {
             adk_status: adk_status(&case.recorded),
             metrics: case.recorded,
             actual: saved.turns.into(),
-            latency_s: saved.latency_s.unwrap_or(0.0),
+            latency_s: saved.latency_s,
+            failed: saved.failed,
             ..Attempt::blank(AttemptKey { case: index, attempt: 1 }, &case.eval_id)
         };
         Some(PastResult {

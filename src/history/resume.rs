@@ -1,7 +1,7 @@
 //! Finds the unfinished run that a request resumes, and what differs between the two.
 
 use super::index::{History, RunSource};
-use crate::domain::{PlannedCase, RunEvent, RunOptions, RunPlan, RunState};
+use crate::domain::{PlannedCase, PlannedSet, RunEvent, RunOptions, RunPlan, RunState};
 use crate::store::{JournalError, LoadedRun, RunFolder, load_plan};
 use std::path::Path;
 use std::sync::Arc;
@@ -118,24 +118,25 @@ pub(super) fn decisive_differences(stored: &RunPlan, plan: &RunPlan) -> Vec<Stri
     differ(&mut found, "turns", turn(then.turn), turn(now.turn));
     differ(&mut found, "attempts of each case", then.repeat, now.repeat);
     differ(&mut found, "agent", stored.agent_label(), plan.agent_label());
-    let agents = |plan: &RunPlan| plan.sets.iter().map(|set| set.agent.clone()).collect::<Vec<_>>();
-    if found.is_empty() && agents(stored) != agents(plan) {
+    // Both as they are stored. Anything that is no secret tells them apart.
+    let as_stored = |plan: &RunPlan| plan.sets.iter().map(PlannedSet::without_secrets).collect::<Vec<_>>();
+    let (stored_sets, sets) = (as_stored(stored), as_stored(plan));
+    let differs = |differs: fn(&PlannedSet, &PlannedSet) -> bool| {
+        stored_sets.len() != sets.len() || stored_sets.iter().zip(&sets).any(|(then, now)| differs(then, now))
+    };
+    if found.is_empty() && differs(|then, now| then.agent != now.agent) {
         found.push("how the agent is started or reached".into());
     }
-    let criteria = |plan: &RunPlan| plan.sets.iter().map(|set| set.criteria.clone()).collect::<Vec<_>>();
-    if criteria(stored) != criteria(plan) {
+    if differs(|then, now| then.criteria != now.criteria) {
         found.push("the criteria".into());
     }
-    let stubs = |plan: &RunPlan| plan.sets.iter().map(|set| set.stubs.clone()).collect::<Vec<_>>();
-    if stubs(stored) != stubs(plan) {
+    if differs(|then, now| then.stubs != now.stubs) {
         found.push("the recorded answers of tools".into());
     }
-    let tools = |plan: &RunPlan| plan.sets.iter().map(|set| set.tools.clone()).collect::<Vec<_>>();
-    if found.is_empty() && tools(stored) != tools(plan) {
+    if found.is_empty() && differs(|then, now| then.tools != now.tools) {
         found.push("how tools are answered".into());
     }
-    let users = |plan: &RunPlan| plan.sets.iter().map(|set| set.user.clone()).collect::<Vec<_>>();
-    if users(stored) != users(plan) {
+    if differs(|then, now| then.user != now.user) {
         found.push("the simulated user".into());
     }
     let (then, now) = (&stored.judge, &plan.judge);
@@ -145,7 +146,7 @@ pub(super) fn decisive_differences(stored: &RunPlan, plan: &RunPlan) -> Vec<Stri
         |samples: Option<u32>| samples.map_or("from the criteria".into(), |count| count.to_string());
     differ(&mut found, "samples", samples(then.samples), samples(now.samples));
     let asked = |judge: &crate::domain::JudgeSpec| {
-        (judge.provider, judge.url.clone(), judge.recording.clone(), judge.reading)
+        (judge.provider, judge.without_secrets().url, judge.recording.clone(), judge.reading)
     };
     if asked(then) != asked(now) {
         found.push("how the judge is reached or its responses are parsed".into());
@@ -161,6 +162,7 @@ fn other_differences(stored: &RunPlan, plan: &RunPlan) -> Vec<String> {
     differ(&mut found, "jobs", then.jobs, now.jobs);
     differ(&mut found, "time limit", seconds(then.timeout_ms), seconds(now.timeout_ms));
     differ(&mut found, "retries", then.retries, now.retries);
+    differ(&mut found, "gate", then.gate.name(), now.gate.name());
     let rate = |rate: Option<u32>| rate.map_or("no limit".to_string(), |rate| format!("{rate} a minute"));
     differ(&mut found, "rate", rate(then.rate), rate(now.rate));
     found

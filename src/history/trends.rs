@@ -1,5 +1,6 @@
 //! The outcomes of every case over the runs.
 
+use super::criteria::CriteriaNumbers;
 use super::index::{History, RunHead, RunSource, attempts_of_result, open_result, stamp_of};
 use super::latest::{HistorySet, matching};
 use super::outcomes::{CaseOutcomeLine, RunOutcomes, SetOutcomes, hash_of_id};
@@ -53,13 +54,18 @@ impl History {
         }
         found.reverse();
         let mut trends = CaseTrends { is_complete, ..CaseTrends::default() };
+        let mut criteria: HashMap<PathBuf, CriteriaNumbers<usize>> = HashMap::new();
         for (run, (head, outcomes)) in found.into_iter().enumerate() {
             trends.runs.push(head);
             for (path, set) in outcomes {
+                let is_other =
+                    |a: &usize, b: &usize| trends.runs[*a].has_other_criteria(&trends.runs[*b], &path);
+                let criteria = criteria.entry(path.clone()).or_default().number(run, is_other);
                 let cases = trends.points.entry(path).or_default();
                 for line in set.cases {
-                    let CaseOutcomeLine { id, content, status, passed, ended } = line;
-                    cases.entry(id).or_default().push(CasePoint { run, status, passed, ended, content });
+                    let CaseOutcomeLine { id, content, status, passed, evaluated } = line;
+                    let point = CasePoint { run, status, passed, evaluated, content, criteria };
+                    cases.entry(id).or_default().push(point);
                 }
             }
         }
@@ -194,7 +200,7 @@ mod tests {
         let set = workspace.join("s.json");
         let of_case = |trends: &CaseTrends, id: &str| {
             let points = trends.of_case(&set, id).iter();
-            points.map(|point| (point.run, point.status, point.passed, point.ended)).collect::<Vec<_>>()
+            points.map(|point| (point.run, point.status, point.passed, point.evaluated)).collect::<Vec<_>>()
         };
         let a = vec![(0, Status::Failed, 1, 2), (1, Status::Passed, 2, 2)];
         assert_eq!((of_case(&found, "a"), found.is_complete), (a.clone(), true));

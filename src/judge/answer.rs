@@ -1,6 +1,8 @@
 //! The output of a program, as a metric's result.
 
-use crate::domain::{Criterion, Finding, FindingRule, InvocationScore, MetricResult, Status, float_of};
+use crate::domain::{
+    Criterion, Finding, FindingRule, InvocationScore, MetricResult, Status, finite_number, float_of,
+};
 use crate::metrics::unscored;
 use serde_json::Value;
 
@@ -40,11 +42,15 @@ pub(super) fn result(criterion: &Criterion, turns: usize, answer: &Value) -> Met
         (None, score) => Status::of(score, criterion.threshold),
     };
     let explanation = answer.get("explanation").and_then(Value::as_str).unwrap_or_default();
+    let explanation = match (explanation, score) {
+        ("", None) => "the program gave no score and no reason",
+        (explanation, _) => explanation,
+    };
     let per_invocation = match answer.get("per_invocation").and_then(Value::as_array) {
         Some(turns) => turns
             .iter()
             .map(|turn| {
-                let score = turn.get("score").and_then(Value::as_f64);
+                let score = turn.get("score").and_then(finite_number);
                 let status = status(score, decided(turn));
                 InvocationScore {
                     score,
@@ -86,7 +92,9 @@ mod tests {
             said(json!({"score": 0.4, "explanation": "low"})),
             (Some(0.4), Status::Failed, "low".into())
         );
-        assert_eq!(said(json!({"score": null})), (None, Status::NotEvaluated, String::new()));
+        let (score, status, why) = said(json!({"score": null}));
+        assert_eq!((score, status), (None, Status::NotEvaluated));
+        assert!(why.contains("no score and no reason"), "{why}");
         assert_eq!(said(json!({"score": 1, "status": 2})), (Some(1.0), Status::Failed, String::new()));
         assert_eq!(said(json!({"error": "E: x", "traceback": "at y\n"})).2, "E: x\nat y");
         for bad in [json!("1"), json!({}), json!({"score": "high"}), json!([1])] {

@@ -30,13 +30,31 @@ struct Account {
 pub(super) struct Reservation<'a> {
     budget: &'a Budget,
     estimate: f64,
-    is_answered: bool,
+    /// What is charged when this is dropped: the estimate from when the request is sent until its cost is known.
+    charge: f64,
 }
 
 impl Reservation<'_> {
-    /// Marks the request as answered or failed: its cost is known.
-    pub(super) fn answered(mut self) {
-        self.is_answered = true;
+    /// Marks the request as sent: from now on it may cost something, even if its response is never read.
+    pub(super) fn sent(&mut self) {
+        self.charge = self.estimate;
+    }
+
+    /// Charges a response, and returns its cost, if there are prices. If the response does not contain its number of
+    /// tokens, the estimate is charged, and the cost is unknown.
+    pub(super) fn answered(mut self, input_tokens: u64, output_tokens: u64) -> Option<f64> {
+        let cost =
+            self.budget.cost(input_tokens, output_tokens).filter(|_| input_tokens + output_tokens > 0)?;
+        self.charge = cost;
+        let mut account = self.budget.account();
+        account.output_tokens += output_tokens;
+        account.answers += 1;
+        Some(cost)
+    }
+
+    /// Marks the request as one that costs nothing: it was rejected.
+    pub(super) fn rejected(mut self) {
+        self.charge = 0.0;
     }
 }
 
@@ -46,10 +64,7 @@ impl Drop for Reservation<'_> {
         account.in_flight = account.in_flight.saturating_sub(1);
         // Differences of floating-point numbers leave a remainder, which no request has reserved.
         account.reserved = if account.in_flight == 0 { 0.0 } else { account.reserved - self.estimate };
-        if !self.is_answered {
-            // Cancelled after it was sent: the estimate is charged.
-            account.spent += self.estimate;
-        }
+        account.spent += self.charge;
         drop(account);
         self.budget.released.notify_waiters();
     }
@@ -84,10 +99,11 @@ impl Budget {
     /// estimated; what they cost beyond the estimate is the most by which the limit can be exceeded.
     pub(super) async fn reserve(&self, characters: usize) -> Result<Reservation<'_>, JudgeError> {
         loop {
-            // Before the check: a request that ends between the check and the wait is not missed.
+            // Before the check: a request that ends between the check and the wait is not missed. Only the end of a
+            // request completes it, and a check that reserves nothing ends none.
             let released = self.released.notified();
             if let Some(estimate) = self.try_reserve(characters)? {
-                return Ok(Reservation { budget: self, estimate, is_answered: false });
+                return Ok(Reservation { budget: self, estimate, charge: 0.0 });
             }
             released.await;
         }
@@ -99,10 +115,9 @@ impl Budget {
         let mut account = self.account();
         if let Some(limit) = self.limit {
             if account.spent >= limit {
-                let why = format!(
-                    "the spending limit of {limit} is reached ({:.4} spent); raise spending_limit under [judge]",
-                    account.spent
-                );
+                // Equal for all requests, so that the cases without a verdict share one cause.
+                let why =
+                    format!("the spending limit of {limit} is reached; raise spending_limit under [judge]");
                 return Err(JudgeError::new(Fault::Limit, why));
             }
             if account.in_flight > 0 && account.spent + account.reserved >= limit {
@@ -114,16 +129,6 @@ impl Budget {
         account.reserved += estimate;
         account.in_flight += 1;
         Ok(Some(estimate))
-    }
-
-    /// Counts a response. Returns its cost, if there are prices.
-    pub(super) fn spend(&self, input_tokens: u64, output_tokens: u64) -> Option<f64> {
-        let cost = self.cost(input_tokens, output_tokens)?;
-        let mut account = self.account();
-        account.spent += cost;
-        account.output_tokens += output_tokens;
-        account.answers += 1;
-        Some(cost)
     }
 }
 
@@ -144,48 +149,61 @@ mod tests {
         future.poll(&mut std::task::Context::from_waker(std::task::Waker::noop()))
     }
 
+    /// The reservation of a request that need not wait.
+    fn reserved(budget: &Budget, characters: usize) -> Reservation<'_> {
+        match poll_once(std::pin::pin!(budget.reserve(characters)).as_mut()) {
+            std::task::Poll::Ready(Ok(reserved)) => reserved,
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn spending_ends_at_the_limit() {
         let budget = limited();
-        assert_eq!(budget.spend(1000, 500), Some(0.006));
+        assert_eq!(reserved(&budget, 0).answered(1000, 500), Some(0.006));
         // With one request in flight, estimated at 0.006, the limit would be exceeded: the next one waits for it.
-        let mut one = std::pin::pin!(budget.reserve(4000));
-        let std::task::Poll::Ready(Ok(one)) = poll_once(one.as_mut()) else { panic!("nothing is in flight") };
+        let one = reserved(&budget, 4000);
         let mut next = std::pin::pin!(budget.reserve(4000));
         assert!(poll_once(next.as_mut()).is_pending());
-        one.answered();
+        one.rejected();
         let std::task::Poll::Ready(Ok(another)) = poll_once(next.as_mut()) else {
-            panic!("a failed request costs nothing")
+            panic!("a rejected request costs nothing")
         };
         drop(another);
+        assert_eq!(budget.account().spent, 0.006, "a request that was not sent costs nothing");
+        let mut cancelled = reserved(&budget, 4000);
+        cancelled.sent();
+        drop(cancelled);
         let mut last = std::pin::pin!(budget.reserve(0));
         let std::task::Poll::Ready(Err(error)) = poll_once(last.as_mut()) else {
-            panic!("the limit is reached")
+            panic!("the limit is reached, because the cancelled request is charged")
         };
-        assert!(
-            error.message.contains("limit of 0.01 is reached (0.0120 spent)"),
-            "the dropped request is charged: {}",
-            error.message
-        );
+        assert!(error.message.contains("limit of 0.01 is reached;"), "{}", error.message);
         assert_eq!(Budget::of(&JudgeSpec::standard()).cost(1, 1), None);
+    }
+
+    #[test]
+    fn a_response_without_numbers_of_tokens_is_charged_by_the_estimate() {
+        let budget = limited();
+        let mut one = reserved(&budget, 4000);
+        one.sent();
+        assert_eq!(one.answered(0, 0), None);
+        let estimate = 0.001 + 0.002;
+        assert!((budget.account().spent - estimate).abs() < 1e-12, "{:?}", budget.account());
     }
 
     #[test]
     fn requests_that_wait_for_the_limit_do_not_wake_themselves() {
         let budget = limited();
-        budget.spend(1000, 500);
-        let mut sent = std::pin::pin!(budget.reserve(4000));
-        let std::task::Poll::Ready(Ok(sent)) = poll_once(sent.as_mut()) else {
-            panic!("nothing is in flight")
-        };
+        reserved(&budget, 0).answered(1000, 500);
+        let sent = reserved(&budget, 4000);
         let mut first = std::pin::pin!(budget.reserve(4000));
         let mut second = std::pin::pin!(budget.reserve(4000));
         for _ in 0..3 {
             assert!(poll_once(first.as_mut()).is_pending());
             assert!(poll_once(second.as_mut()).is_pending());
         }
-        budget.spend(1000, 500);
-        sent.answered();
+        assert_eq!(sent.answered(1000, 500), Some(0.006));
         for waiting in [first.as_mut(), second.as_mut()] {
             assert!(matches!(poll_once(waiting), std::task::Poll::Ready(Err(_))), "the limit is reached");
         }

@@ -36,14 +36,19 @@ impl Gate {
     pub(super) async fn enter(&self) -> Result<Option<SemaphorePermit<'_>>, JudgeError> {
         let permit = self.slots.acquire().await.ok();
         self.is_open()?;
+        Ok(permit)
+    }
+
+    /// Waits, in a slot, until a request may be sent: for the rate, and for the end of a delay that the server
+    /// requested. Fails during a long delay.
+    pub(super) async fn wait_until_allowed(&self) -> Result<(), JudgeError> {
         if let Some(pace) = &self.pace {
             pace.lock().await.tick().await;
         }
         while let Some(opens) = self.closed_until() {
             sleep_until(opens).await;
         }
-        self.is_open()?;
-        Ok(permit)
+        self.is_open()
     }
 
     fn is_open(&self) -> Result<(), JudgeError> {
@@ -105,6 +110,7 @@ mod tests {
         let gate = Gate::new(1, None);
         gate.shut_for(Duration::from_secs(3600), JudgeError::new(Fault::Unavailable, "tomorrow"));
         assert_eq!(gate.enter().await.unwrap_err().message, "tomorrow");
+        assert_eq!(gate.wait_until_allowed().await.unwrap_err().message, "tomorrow");
         gate.shut_for(Duration::ZERO, JudgeError::new(Fault::Unavailable, "over"));
         assert!(gate.enter().await.is_ok());
     }
@@ -115,14 +121,14 @@ mod tests {
         let paced = Gate::new(10, Some(1200));
         let began = Instant::now();
         for _ in 0..4 {
-            paced.enter().await.unwrap();
+            paced.wait_until_allowed().await.unwrap();
         }
         assert!(began.elapsed() >= Duration::from_millis(145), "{:?}", began.elapsed());
         let closed = Gate::new(10, None);
         closed.close_for(Duration::from_millis(60));
         closed.close_for(Duration::from_millis(1));
         let began = Instant::now();
-        closed.enter().await.unwrap();
+        closed.wait_until_allowed().await.unwrap();
         assert!(began.elapsed() >= Duration::from_millis(55), "{:?}", began.elapsed());
     }
 }

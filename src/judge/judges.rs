@@ -5,13 +5,14 @@ use super::endpoint::SERVICE;
 use super::error::{Fault, JudgeError};
 use super::gate::Gate;
 use super::keys::Keys;
-use super::model::{Model, Prompt};
+use super::model::{FIRST_DELAY, LONGEST_DELAY, Model, Prompt};
+use super::published::{PublishedPrompts, RETRY_AFTER_FAILURE};
 use super::recording::Recording;
 use super::sample::{SampleRequest, SampleResponse};
-use super::template;
 use super::wire::{Answer, Settings};
-use crate::domain::{JudgeSpec, Provider, Reading, Spent};
-use crate::metrics::{AnswerShape, JudgeOptions, JudgedMetric, PUBLISHED_PROMPT};
+use crate::domain::{JudgeSpec, Provider, Reading, Spent, address_without_secrets};
+use crate::metrics::{AnswerShape, CodeKey, JudgeOptions, JudgedMetric, PUBLISHED_PROMPT};
+use crate::net::Backoff;
 use crate::store::{Answers, CachedResponse, fingerprint};
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};
@@ -26,10 +27,13 @@ pub struct Judges {
     /// By origin: models of one server share its limits.
     gates: Mutex<HashMap<String, Arc<Gate>>>,
     answers: Option<Answers>,
+    /// Why responses are not cached although the configuration allows it.
+    cache_problem: Option<String>,
+    /// The secret from which the codes in prompts are computed.
+    pub(super) code_key: CodeKey,
     budget: Budget,
     recording: Option<Result<Recording, String>>,
-    /// Prompts that Google publishes, fetched on first use.
-    prompts: tokio::sync::Mutex<HashMap<String, Value>>,
+    prompts: PublishedPrompts,
     grant: JudgeGrant,
 }
 
@@ -50,14 +54,23 @@ impl Judges {
             (Some(Provider::Replay), Some(path)) => Some(Recording::read(path)),
             _ => None,
         };
+        let answers = answers.filter(|_| spec.cache);
+        // Cached responses contain codes, so the key belongs to the cache, which is of no use without it.
+        let (answers, key, cache_problem) = match answers.map(|answers| (answers.code_key(), answers)) {
+            None => (None, random_key(), None),
+            Some((Ok(key), answers)) => (Some(answers), key, None),
+            Some((Err(error), _)) => (None, random_key(), Some(error.to_string())),
+        };
         Judges {
             budget: Budget::of(spec),
-            answers: answers.filter(|_| spec.cache),
+            answers,
+            cache_problem,
+            code_key: CodeKey::new(key),
             spec: spec.clone(),
             models: Mutex::default(),
             gates: Mutex::default(),
             recording,
-            prompts: tokio::sync::Mutex::default(),
+            prompts: PublishedPrompts::new(RETRY_AFTER_FAILURE),
             grant: JudgeGrant::default(),
         }
     }
@@ -70,6 +83,11 @@ impl Judges {
     /// The configuration.
     pub fn spec(&self) -> &JudgeSpec {
         &self.spec
+    }
+
+    /// Why responses are not cached although the configuration allows it; `None` if they are.
+    pub fn cache_problem(&self) -> Option<&str> {
+        self.cache_problem.as_deref()
     }
 
     /// Whether a configuration replays recorded responses instead of calling a model.
@@ -152,36 +170,64 @@ impl Judges {
         }
     }
 
-    /// Sends a question to a model, unless the response is cached.
+    /// Sends a question to a model, unless a usable response is cached. Only usable responses are cached.
     pub async fn ask(
         &self,
         model: &str,
         config: &Map<String, Value>,
         asking: SampleRequest<'_>,
-    ) -> Result<SampleResponse, JudgeError> {
-        if let Some(recording) = &self.recording {
-            let recording = recording.as_ref().map_err(|why| JudgeError::new(Fault::Setup, why))?;
-            return recording.answer(asking);
+        is_usable: &(dyn Fn(&str) -> bool + Sync),
+    ) -> SampleResponse {
+        match &self.recording {
+            Some(Ok(recording)) => recording.answer(asking),
+            Some(Err(why)) => SampleResponse::none(JudgeError::new(Fault::Setup, why)),
+            None => match self.ask_model(model, config, asking, is_usable).await {
+                Ok(response) => response,
+                Err(error) => SampleResponse::none(error),
+            },
         }
+    }
+
+    /// The error says why no question can be sent to the model.
+    async fn ask_model(
+        &self,
+        model: &str,
+        config: &Map<String, Value>,
+        asking: SampleRequest<'_>,
+        is_usable: &(dyn Fn(&str) -> bool + Sync),
+    ) -> Result<SampleResponse, JudgeError> {
         let found = self.model(model)?;
         let whole = if found.endpoint.service { self.with_prompt(asking.prompt).await? } else { None };
-        let asking = SampleRequest { prompt: whole.as_deref().unwrap_or(asking.prompt), ..asking };
+        let asking = match &whole {
+            Some(whole) => SampleRequest { prompt: whole, identity: None, ..asking },
+            None => asking,
+        };
         let settings = Settings::new(config);
         // The user's own schema takes precedence, for providers that receive it.
         let is_gemini = matches!(found.endpoint.provider, Provider::Gemini | Provider::Vertex);
         let has_own = is_gemini && settings.has_form();
         let schema = asking.shape.filter(|_| !has_own).map(AnswerShape::schema);
-        let digest = self.digest(&found, config, asking, schema.as_ref());
-        if let Some(kept) = self.kept(&digest).await {
+        let digest = self.digest(&found, &settings, asking, schema.as_ref());
+        if let Some(kept) = self.kept(&digest).await.filter(|kept| is_usable(&kept.text)) {
             let spent = Spent { cached: 1, ..Spent::default() };
-            return Ok(SampleResponse { text: kept.text, cached: true, spent });
+            return Ok(SampleResponse { text: Ok(kept.text), cached: true, spent });
         }
         let prompt = Prompt { text: asking.prompt, schema: schema.as_ref() };
         let (answer, retries) = found.ask(prompt, &settings, &self.budget).await;
-        let (Answer { text, input_tokens, output_tokens }, cost) = answer?;
-        let text = found.mask(&text);
-        self.keep(digest, CachedResponse { text: text.clone(), input_tokens, output_tokens }).await;
-        let spent = Spent { asked: 1, cached: 0, retries, input_tokens, output_tokens, cost };
+        let (answer, cost) = match answer {
+            Ok(answer) => answer,
+            Err(error) => {
+                let spent =
+                    Spent { retries, missing: u32::from(error.fault == Fault::Limit), ..Spent::default() };
+                return Ok(SampleResponse { text: Err(error), cached: false, spent });
+            }
+        };
+        let Answer { text, input_tokens, output_tokens } = answer;
+        if let Some(text) = text.as_ref().ok().filter(|text| is_usable(text)) {
+            self.keep(digest, CachedResponse { text: text.clone(), input_tokens, output_tokens }).await;
+        }
+        let spent = Spent { asked: 1, retries, input_tokens, output_tokens, cost, ..Spent::default() };
+        let text = text.map_err(|why| JudgeError::new(Fault::NoAnswer, why));
         Ok(SampleResponse { text, cached: false, spent })
     }
 
@@ -206,34 +252,26 @@ impl Judges {
             .and_then(Value::as_str)
             .map(str::to_string);
         let Some(name) = name else { return Ok(None) };
-        let mut prompts = self.prompts.lock().await;
-        let spec = match prompts.get(&name) {
-            Some(spec) => spec.clone(),
-            None => {
-                let spec = template::fetch(&name, emulator()).await?;
-                prompts.entry(name).or_insert(spec).clone()
-            }
-        };
-        body["metrics"][0] = spec;
+        let backoff = Backoff::between(self.spec.retries, FIRST_DELAY, LONGEST_DELAY);
+        body["metrics"][0] = self.prompts.get(&name, emulator(), backoff).await?;
         Ok(Some(body.to_string()))
     }
 
-    /// The cache key of a response: a digest of everything that it depends on.
+    /// The cache key of a response: a digest of everything that decides it.
     fn digest(
         &self,
         model: &Model,
-        config: &Map<String, Value>,
+        settings: &Settings,
         asking: SampleRequest,
         schema: Option<&Value>,
     ) -> String {
         let endpoint = &model.endpoint;
-        let settings = Value::Object(config.clone()).to_string();
         fingerprint(&[
             endpoint.provider.name().as_bytes(),
             endpoint.base.as_str().as_bytes(),
             endpoint.model.as_bytes(),
-            settings.as_bytes(),
-            asking.prompt.as_bytes(),
+            settings.deciding().as_bytes(),
+            asking.identity.unwrap_or(asking.prompt).as_bytes(),
             &asking.sample.to_le_bytes(),
             // In ADK's reading, thoughts are part of the response.
             if self.spec.reading == Reading::Adk { b"with thoughts" } else { b"" },
@@ -250,15 +288,15 @@ impl Judges {
     }
 
     /// The text of the confirmation before anything is sent to a destination that the folder names: the address, the
-    /// project that is charged and may store what is sent, and the name of the key.
+    /// project that is charged and may store what is sent, and the name of the key. Secrets in the address are left out.
     pub fn destination(spec: &JudgeSpec) -> Option<String> {
         if !spec.from_folder || Judges::is_recorded(spec) {
             return None;
         }
         // As it is used, not as it is written, so that an address cannot look like another host.
-        let parsed = |url: &String| Url::parse(url).map_or_else(|_| url.clone(), |url| url.to_string());
+        let used = |url: &String| Url::parse(url).map_or_else(|_| url.clone(), |url| url.to_string());
         let to = match (&spec.url, spec.provider) {
-            (Some(url), _) => parsed(url),
+            (Some(url), _) => address_without_secrets(&used(url)),
             (None, Some(provider)) => format!("{}'s own address", provider.name()),
             (None, None) => "the own address of whichever provider a model is of".into(),
         };
@@ -266,6 +304,14 @@ impl Judges {
         let project = spec.project.as_ref().map(|name| format!(" in the project {name}")).unwrap_or_default();
         Some(format!("send what agents say to {to}{project}{key}"))
     }
+}
+
+fn random_key() -> [u8; 32] {
+    let mut key = [0; 32];
+    let (first, second) = key.split_at_mut(16);
+    first.copy_from_slice(uuid::Uuid::new_v4().as_bytes());
+    second.copy_from_slice(uuid::Uuid::new_v4().as_bytes());
+    key
 }
 
 /// The address of a storage emulator that replaces Google's, from the environment.

@@ -6,7 +6,7 @@ use super::error::{Fault, JudgeError};
 use super::gate::Gate;
 use super::secret::Secret;
 use super::wire::{self, Answer, Call, FormMode, Settings};
-use crate::domain::{JudgeSpec, Reading};
+use crate::domain::{JudgeSpec, Reading, Secrets, secrets_in_address};
 use crate::net::Backoff;
 use crate::net::http::{self, BodyError, cause, chain};
 use crate::process::clock;
@@ -22,8 +22,9 @@ const HELLO: Duration = Duration::from_secs(10);
 const LONGEST_MESSAGE: usize = 600;
 /// Maximum size of a response, in bytes.
 const LONGEST_ANSWER: usize = 4 << 20;
-const FIRST_DELAY: Duration = Duration::from_secs(1);
-const LONGEST_DELAY: Duration = Duration::from_secs(60);
+/// Delay before the first retry.
+pub(super) const FIRST_DELAY: Duration = Duration::from_secs(1);
+pub(super) const LONGEST_DELAY: Duration = Duration::from_secs(60);
 
 /// A model with its client and its limits.
 #[derive(Debug)]
@@ -92,7 +93,8 @@ impl Model {
                 },
                 Err(error) if error.may_retry() => error,
                 other => {
-                    if prompt.schema.is_some() && other.is_ok() {
+                    if prompt.schema.is_some() && other.as_ref().is_ok_and(|(answer, _)| answer.text.is_ok())
+                    {
                         let _ = self.mode.set(mode);
                     }
                     return (other, again);
@@ -123,13 +125,23 @@ impl Model {
         mode: FormMode,
     ) -> Result<Result<PricedAnswer, JudgeError>, JudgeError> {
         let _room = self.gate.enter().await?;
-        let reserved = budget.reserve(prompt.text.len()).await?;
-        let answer = self.once(prompt, settings, timeout, mode).await.map(|answer| {
-            let cost = budget.spend(answer.input_tokens, answer.output_tokens);
-            (answer, cost)
-        });
-        reserved.answered();
-        Ok(answer)
+        // Before the wait for the rate: when the limit is reached, requests fail at once.
+        let mut reserved = budget.reserve(prompt.text.len()).await?;
+        self.gate.wait_until_allowed().await?;
+        reserved.sent();
+        let answer = self.once(prompt, settings, timeout, mode).await;
+        Ok(match answer {
+            Ok(answer) => {
+                let cost = reserved.answered(answer.input_tokens, answer.output_tokens);
+                Ok((answer, cost))
+            }
+            // The reservation is dropped, and its estimate charged.
+            Err(error) if error.may_be_charged => Err(error),
+            Err(error) => {
+                reserved.rejected();
+                Err(error)
+            }
+        })
     }
 
     async fn once(
@@ -141,7 +153,12 @@ impl Model {
     ) -> Result<Answer, JudgeError> {
         let call = wire::call(&self.endpoint, prompt.text, settings, prompt.schema, mode);
         let body = self.send(call, timeout).await.map_err(|error| self.masked(error))?;
-        wire::read(&self.endpoint, &body, self.reading).map_err(|error| self.masked(error))
+        let answer = wire::read(&self.endpoint, &body, self.reading).map_err(|error| self.masked(error))?;
+        let text = match answer.text {
+            Ok(text) => Ok(self.mask(&text)),
+            Err(why) => Err(self.masked_words(&why)),
+        };
+        Ok(Answer { text, ..answer })
     }
 
     /// Checks that the model exists and the key is accepted, without a question. If that cannot be determined, it is
@@ -171,7 +188,7 @@ impl Model {
         answer.unwrap_or_else(|_| {
             let host = self.endpoint.base.host_str().unwrap_or_default();
             let why = format!("{host} did not answer within {} s", timeout.as_secs_f64());
-            Err(JudgeError::new(Fault::Timeout, why))
+            Err(JudgeError::after_sending(Fault::Timeout, why))
         })
     }
 
@@ -182,36 +199,46 @@ impl Model {
             return Err(JudgeError::new(Fault::Protocol, redirected(&response)));
         }
         let retry_after = http::retry_after(&response);
-        let text = http::text(response, LONGEST_ANSWER).await.map_err(|error| match error {
-            BodyError::Broken(error) => JudgeError::new(
-                Fault::Protocol,
-                format!("the judge's answer broke off: {}", chain(cause(&error))),
-            ),
-            BodyError::TooLong => JudgeError::new(Fault::Protocol, "the judge's answer is longer than 4 MB"),
-        })?;
+        let body = http::text(response, LONGEST_ANSWER).await.map_err(|error| match error {
+            BodyError::Broken(error) => format!("the judge's answer broke off: {}", chain(cause(&error))),
+            BodyError::TooLong => "the judge's answer is longer than 4 MB".to_string(),
+        });
         if !status.is_success() {
+            // Also if its body cannot be read: the status decides.
+            let text = body.unwrap_or_else(|why| why);
             return Err(wire::refusal(status.as_u16(), &text, retry_after));
         }
+        let text = body.map_err(|why| JudgeError::after_sending(Fault::Protocol, why))?;
         serde_json::from_str(&text).map_err(|error| {
-            JudgeError::new(Fault::Protocol, format!("the judge's answer is not JSON ({error})"))
+            JudgeError::after_sending(Fault::Protocol, format!("the judge's answer is not JSON ({error})"))
         })
     }
 
     fn broken(&self, error: reqwest::Error) -> JudgeError {
         let host = self.endpoint.base.host_str().unwrap_or_default();
         let why = chain(cause(&error));
-        JudgeError::new(Fault::Unavailable, format!("the judge at {host} cannot be reached: {why}"))
+        if error.is_connect() || error.is_builder() {
+            let why = format!("the judge at {host} cannot be reached: {why}");
+            return JudgeError::new(Fault::Unavailable, why);
+        }
+        let why = format!("the judge at {host} did not answer: {why}");
+        JudgeError::after_sending(Fault::Unavailable, why)
     }
 
     fn masked(&self, error: JudgeError) -> JudgeError {
-        // Masked before it is cut: half a key must not be shown, either.
-        let message = self.mask(&error.message).chars().take(LONGEST_MESSAGE).collect();
-        JudgeError { message, ..error }
+        JudgeError { message: self.masked_words(&error.message), ..error }
     }
 
-    /// A text with the key masked.
+    fn masked_words(&self, words: &str) -> String {
+        // Masked before it is cut: half a key must not be shown, either.
+        self.mask(words).chars().take(LONGEST_MESSAGE).collect()
+    }
+
+    /// A text with the key, and the secrets of the address, masked.
     pub(super) fn mask(&self, text: &str) -> String {
-        self.endpoint.key.as_ref().map_or_else(|| text.to_string(), |key| key.mask(text))
+        let address = Secrets::of(secrets_in_address(self.endpoint.base.as_str()));
+        let text = address.mask(text);
+        self.endpoint.key.as_ref().map_or_else(|| text.to_string(), |key| key.mask(&text))
     }
 }
 
@@ -257,6 +284,115 @@ fn redirected(response: &Response) -> String {
 }
 
 /// A random number between 0 and 1, from the system's randomness.
-fn chance() -> f64 {
+pub(super) fn chance() -> f64 {
     f64::from(uuid::Uuid::new_v4().as_u128() as u32) / f64::from(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Provider;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use url::Url;
+
+    /// Cost of a request by the estimate, which a response without token counts is charged with.
+    const ESTIMATE: f64 = 0.002;
+
+    struct Server {
+        base: Url,
+        requests: Arc<AtomicUsize>,
+    }
+
+    /// A server that sends the same bytes to each request and closes the connection; without bytes, only that.
+    fn server(reply: &'static str) -> Server {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let base = Url::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+        let requests = Arc::new(AtomicUsize::new(0));
+        let count = requests.clone();
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                read_request(&mut stream);
+                count.fetch_add(1, Ordering::SeqCst);
+                stream.write_all(reply.as_bytes()).unwrap();
+            }
+        });
+        Server { base, requests }
+    }
+
+    /// Reads until the end of the body, which is a JSON object.
+    fn read_request(stream: &mut TcpStream) {
+        let (mut request, mut buffer) = (Vec::new(), [0; 4096]);
+        while !request.ends_with(b"}") {
+            let read = stream.read(&mut buffer).unwrap();
+            assert!(read > 0, "a request without an object");
+            request.extend_from_slice(&buffer[..read]);
+        }
+    }
+
+    fn spec(limit: f64) -> JudgeSpec {
+        JudgeSpec { prices: Some((1.0, 10.0)), spending_limit: Some(limit), ..JudgeSpec::standard() }
+    }
+
+    /// Sends a question at most `attempts` times.
+    async fn ask(base: &Url, budget: &Budget, attempts: u32) -> JudgeError {
+        let endpoint = Endpoint {
+            provider: Provider::Ollama,
+            model: "m".into(),
+            base: base.clone(),
+            key: None,
+            service: false,
+            place: None,
+        };
+        let model = Model::new(endpoint, &spec(0.0), Arc::new(Gate::new(1, None))).unwrap();
+        let retries = serde_json::json!({"attempts": attempts, "initial_delay": 0, "max_delay": 0});
+        let config = serde_json::json!({"http_options": {"timeout": 2000, "retry_options": retries}});
+        let settings = Settings::new(config.as_object().unwrap());
+        model.ask(Prompt { text: "?", schema: None }, &settings, budget).await.0.unwrap_err()
+    }
+
+    #[tokio::test]
+    async fn only_requests_that_may_be_charged_count_as_spent() {
+        let unused = {
+            let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+            Url::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap()
+        };
+        let closed = |head: &str| -> &'static str {
+            format!("HTTP/1.1 {head}\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{{}}").leak()
+        };
+        let silent = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let silent = (Url::parse(&format!("http://{}", silent.local_addr().unwrap())).unwrap(), silent);
+        let mut table: Vec<(Url, Fault, bool)> = vec![
+            (unused, Fault::Unavailable, false),
+            (server(closed("302 x\r\nLocation: /b")).base, Fault::Protocol, false),
+            (server("").base, Fault::Unavailable, true),
+            (server("HTTP/1.1 200 x\r\nContent-Length: 9\r\n\r\n{").base, Fault::Protocol, true),
+            (
+                server("HTTP/1.1 200 x\r\nContent-Length: 1\r\nConnection: close\r\n\r\n{").base,
+                Fault::Protocol,
+                true,
+            ),
+            (server("HTTP/1.1 500 x\r\nContent-Length: 9\r\n\r\n{").base, Fault::Unavailable, false),
+            (silent.0.clone(), Fault::Timeout, true),
+        ];
+        for status in ["402 x", "405 x", "413 x", "451 x", "418 x"] {
+            table.push((server(closed(status)).base, Fault::Protocol, false));
+        }
+        for (base, fault, is_charged) in table {
+            let budget = Budget::of(&spec(ESTIMATE / 2.0));
+            let error = ask(&base, &budget, 1).await;
+            assert_eq!(error.fault, fault, "{error}");
+            // The limit is reached if the request was charged.
+            assert_eq!(budget.reserve(1).await.is_err(), is_charged, "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn retries_of_requests_that_may_be_charged_end_at_the_limit() {
+        let resetting = server("");
+        let budget = Budget::of(&spec(ESTIMATE * 1.5));
+        assert_eq!(ask(&resetting.base, &budget, 9).await.fault, Fault::Limit);
+        assert_eq!(resetting.requests.load(Ordering::SeqCst), 2);
+    }
 }

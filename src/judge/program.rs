@@ -2,7 +2,7 @@
 //! one does not affect other metrics.
 
 use super::{answer, request};
-use crate::domain::{Criterion, CustomMetric, MetricProgram, MetricResult, ProgramSpec, Status};
+use crate::domain::{Criterion, CustomMetric, MetricProgram, MetricResult, ProgramSpec, Secrets, Status};
 use crate::formats::json;
 use crate::metrics::{Evidence, unscored};
 use crate::process::clock::timeout;
@@ -18,6 +18,8 @@ use tokio::sync::Mutex;
 const BRIDGE: &str = include_str!("../../assets/bridge.py");
 /// Maximum size of an output, in bytes.
 const LONGEST: u64 = 4 << 20;
+/// Maximum length of the part of an output that an error contains, in characters.
+const LONGEST_EXCERPT: usize = 120;
 
 /// The programs of a run.
 #[derive(Debug, Default)]
@@ -40,24 +42,36 @@ impl Programs {
     pub async fn score(&self, criterion: &Criterion, eval_id: &str, evidence: &Evidence<'_>) -> MetricResult {
         let turns = evidence.actual.len();
         let mut request = request::request(criterion, eval_id, evidence);
+        // A program may repeat the keys that it was given.
+        let given = criterion.custom.as_ref().and_then(CustomMetric::program);
+        let given = given.map(|program| program.program.secret_values(|name| std::env::var(name).ok()));
+        let secrets = Secrets::of(given.into_iter().flatten());
         let said = match &criterion.custom {
-            Some(CustomMetric::Command(program)) => ask_once(program, &request).await,
+            Some(CustomMetric::Command(program)) => ask_once(program, &request, &secrets).await,
             Some(CustomMetric::Python { function, convention, program }) => {
                 request["function"] = function.clone().into();
                 request["convention"] = serde_json::to_value(convention).unwrap_or_default();
-                self.ask_bridge(program, &request).await
+                self.ask_bridge(program, &request, &secrets).await
             }
             _ => Err("this metric has no program".into()),
         };
         match said {
-            Ok(said) => answer::result(criterion, turns, &said),
-            Err(why) => unscored(criterion, turns, Status::Errored, &why),
+            Ok(mut said) => {
+                secrets.mask_foreign(&mut said);
+                answer::result(criterion, turns, &said)
+            }
+            Err(why) => unscored(criterion, turns, Status::Errored, &secrets.mask(&why)),
         }
     }
 
     /// Sends a request to the bridge; there is one for each Python. Requests are sent one after the other, and the
     /// bridge is started again after a failure.
-    async fn ask_bridge(&self, program: &MetricProgram, request: &Value) -> Result<Value, String> {
+    async fn ask_bridge(
+        &self,
+        program: &MetricProgram,
+        request: &Value,
+        secrets: &Secrets,
+    ) -> Result<Value, String> {
         let key = format!("{}\0{}", program.program.argv.join("\0"), program.program.cwd.display());
         let place = self.bridges.lock().await.entry(key).or_default().clone();
         let mut place = place.lock().await;
@@ -69,7 +83,7 @@ impl Programs {
                 Running::start(&argv, program)?
             }
         };
-        let said = within(program, running.ask(request)).await?;
+        let said = within(program, running.ask(request, secrets)).await?;
         *place = Some(running);
         Ok(said)
     }
@@ -87,7 +101,7 @@ async fn within<T>(
 }
 
 /// Runs one process: the whole request in, the whole output out.
-async fn ask_once(program: &MetricProgram, request: &Value) -> Result<Value, String> {
+async fn ask_once(program: &MetricProgram, request: &Value, secrets: &Secrets) -> Result<Value, String> {
     let Running { program: process, mut stdin, stdout, stderr } =
         Running::start(&program.program.argv, program)?;
     let text = request.to_string();
@@ -104,7 +118,7 @@ async fn ask_once(program: &MetricProgram, request: &Value) -> Result<Value, Str
     let both = async { tokio::join!(sending, receiving).1 };
     let out = within(program, both).await?;
     let text = String::from_utf8_lossy(&out);
-    let said = match parsed(text.trim()) {
+    let said = match parsed(text.trim(), secrets) {
         Ok(said) => Ok(said),
         Err(why) => Err(format!("{why}{}", stderr_tail(&stderr).await)),
     };
@@ -112,14 +126,18 @@ async fn ask_once(program: &MetricProgram, request: &Value) -> Result<Value, Str
     said
 }
 
-fn parsed(text: &str) -> Result<Value, String> {
+/// The output as JSON. An error contains its beginning, without these secrets.
+fn parsed(text: &str, secrets: &Secrets) -> Result<Value, String> {
     if text.is_empty() {
         return Err("the metric's program ended without an answer".into());
     }
-    let short: String = text.chars().take(120).collect();
-    json::parse(text)
-        .map(|parsed| parsed.value)
-        .map_err(|error| format!("the metric's answer is not JSON ({error}): {short}"))
+    json::parse(text).map(|parsed| parsed.value).map_err(|_| {
+        // Masked before it is cut, here and in the parser's message: half a key must not be shown, either.
+        let masked = secrets.mask(text);
+        let why = json::parse(&masked).err().map(|error| format!(" ({error})")).unwrap_or_default();
+        let beginning: String = masked.chars().take(LONGEST_EXCERPT).collect();
+        format!("the metric's answer is not JSON{why}: {beginning}")
+    })
 }
 
 /// The last lines of standard error, once all of it was read.
@@ -146,7 +164,7 @@ impl Running {
         Ok(Running { program: started, stdin, stdout, stderr: Tail::follow(stderr) })
     }
 
-    async fn ask(&mut self, request: &Value) -> Result<Value, String> {
+    async fn ask(&mut self, request: &Value, secrets: &Secrets) -> Result<Value, String> {
         let mut line = request.to_string();
         line.push('\n');
         let sent = self.stdin.write_all(line.as_bytes()).await;
@@ -154,8 +172,23 @@ impl Running {
         let mut said = Vec::new();
         let read = (&mut self.stdout).take(LONGEST).read_until(b'\n', &mut said).await;
         match (sent, read) {
-            (Ok(()), Ok(1..)) => parsed(String::from_utf8_lossy(&said).trim()),
+            (Ok(()), Ok(1..)) => parsed(String::from_utf8_lossy(&said).trim(), secrets),
             _ => Err(format!("the metric's Python ended{}", stderr_tail(&self.stderr).await)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_part_of_a_key_is_shown_where_an_output_is_cut() {
+        let key = "sk-canary-0123456789-abcdefghijklmnop";
+        let secrets = Secrets::of([key.to_string()]);
+        for before in 0..=LONGEST_EXCERPT {
+            let error = parsed(&format!("{}{key}", ".".repeat(before)), &secrets).unwrap_err();
+            assert!(!error.contains("sk-"), "{before}: {error}");
         }
     }
 }

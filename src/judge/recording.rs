@@ -29,7 +29,17 @@ impl Recording {
     }
 
     /// The recorded response to a question.
-    pub(super) fn answer(&self, asking: SampleRequest) -> Result<SampleResponse, JudgeError> {
+    pub(super) fn answer(&self, asking: SampleRequest) -> SampleResponse {
+        match self.reply(asking) {
+            Ok(reply) => {
+                let spent = Spent { asked: 1, ..Spent::default() };
+                SampleResponse { text: Ok(reply.to_string()), cached: false, spent }
+            }
+            Err(error) => SampleResponse::none(error),
+        }
+    }
+
+    fn reply(&self, asking: SampleRequest) -> Result<&str, JudgeError> {
         let is_it = |one: &&RecordedResponses| {
             one.metric == asking.metric
                 && (one.turn, one.text) == (asking.id.turn + 1, asking.id.text + 1)
@@ -40,11 +50,10 @@ impl Recording {
         let (metric, eval_id, turn) = (asking.metric, asking.eval_id, asking.id.turn + 1);
         let found = found
             .ok_or_else(|| none(format!("no recorded answer for {metric} of {eval_id} in turn {turn}")))?;
-        let reply = found.replies.get(asking.sample as usize - 1).ok_or_else(|| {
+        let reply = found.replies.get(asking.sample as usize - 1);
+        reply.map(String::as_str).ok_or_else(|| {
             let recorded = found.replies.len();
             none(format!("only {recorded} answers are recorded for {metric} of {eval_id}"))
-        })?;
-        let spent = Spent { asked: 1, ..Spent::default() };
-        Ok(SampleResponse { text: reply.clone(), cached: false, spent })
+        })
     }
 }

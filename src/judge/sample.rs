@@ -1,5 +1,6 @@
 //! A request for one sample of a judge, and its response.
 
+use super::error::JudgeError;
 use crate::domain::{QuestionId, Spent};
 use crate::metrics::AnswerShape;
 
@@ -18,17 +19,26 @@ pub struct SampleRequest<'a> {
     pub sample: u32,
     /// The prompt.
     pub prompt: &'a str,
+    /// What decides the response instead of the prompt, if the prompt contains ids that change with every run.
+    pub identity: Option<&'a str>,
     /// The form of the response, where a schema may be sent.
     pub shape: Option<AnswerShape>,
 }
 
-/// A response and its cost.
+/// A response, or why there is none, and the cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampleResponse {
     /// The text of the response, with keys masked.
-    pub text: String,
+    pub text: Result<String, JudgeError>,
     /// Whether it comes from the cache.
     pub cached: bool,
     /// Requests, tokens and cost.
     pub spent: Spent,
+}
+
+impl SampleResponse {
+    /// No response, at no cost.
+    pub(super) fn none(error: JudgeError) -> SampleResponse {
+        SampleResponse { text: Err(error), cached: false, spent: Spent::default() }
+    }
 }

@@ -3,8 +3,8 @@
 use super::error::{Fault, JudgeError};
 use super::judges::Judges;
 use super::sample::{SampleRequest, SampleResponse};
-use crate::domain::{Asked, MetricResult, QuestionId, Sample, Spent, Status};
-use crate::metrics::{Evidence, JudgedMetric, Question, unscored};
+use crate::domain::{Asked, FindingRule, MetricResult, QuestionId, Sample, Spent};
+use crate::metrics::{Evidence, JudgedCase, JudgedMetric, Question};
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
 
@@ -35,7 +35,24 @@ impl JudgingObserver for () {
 }
 
 /// One sample of one question.
-type Answer = (QuestionId, u32, Result<SampleResponse, JudgeError>);
+type Answer = (QuestionId, u32, SampleResponse);
+
+/// The case that is judged, and by whom.
+struct CaseToJudge<'a> {
+    judges: &'a Judges,
+    metric: &'a JudgedMetric,
+    eval_id: &'a str,
+    model: String,
+}
+
+/// The replies to all questions so far.
+#[derive(Default)]
+struct Replies {
+    answered: Vec<Asked>,
+    spent: Spent,
+    /// Why some of the samples were not requested: no question can be sent. The other requests are completed.
+    stopped: Option<JudgeError>,
+}
 
 impl Judges {
     /// Scores a case by a judged metric. Any failure becomes the metric's own error.
@@ -46,57 +63,39 @@ impl Judges {
         evidence: &Evidence<'_>,
         watch: &mut impl JudgingObserver,
     ) -> MetricResult {
-        let turns = evidence.actual.len();
-        // A metric without a threshold must not keep a case from passing.
-        let status = match metric.criterion().threshold {
-            Some(_) => Status::NotEvaluated,
-            None => Status::Informational,
-        };
-        let none = |why: &str| unscored(metric.criterion(), turns, status, why);
-        let model = self.who(metric);
-        let mut answered: Vec<Asked> = Vec::new();
-        let mut spent = Spent::default();
-        loop {
-            let questions = match metric.questions(evidence, &answered) {
-                Ok(questions) if questions.is_empty() => break,
-                Ok(questions) => questions,
-                Err(why) => return none(&why),
-            };
-            match self.ask_all(metric, eval_id, &model, &questions, watch).await {
-                Ok((new, took)) => {
-                    answered.extend(new);
-                    spent = spent.and(took);
+        let to_judge = CaseToJudge { judges: self, metric, eval_id, model: self.who(metric) };
+        let mut case = metric.of_case(evidence, &self.code_key);
+        let mut replies = Replies::default();
+        let why = loop {
+            match case.questions(&replies.answered) {
+                Ok(questions) if questions.is_empty() => {
+                    return case.result(replies.answered, &to_judge.model, replies.spent);
                 }
-                Err(error) => return none(&error.message),
+                Ok(questions) => to_judge.ask_all(&case, &questions, &mut replies, watch).await,
+                Err(why) => break (FindingRule::NotEvaluated, why),
             }
-        }
-        metric.result(evidence, answered, &model, spent)
+            if let Some(JudgeError { fault, message, .. }) = replies.stopped.take() {
+                let rule = match fault {
+                    Fault::Limit => FindingRule::SpendingLimitReached,
+                    _ => FindingRule::NotEvaluated,
+                };
+                break (rule, message);
+            }
+        };
+        case.not_judged(replies.answered, &to_judge.model, replies.spent, (why.0, &why.1))
     }
+}
 
-    /// Requests all samples of these questions. The error is one that applies to all of them: no question can be
-    /// sent.
+impl CaseToJudge<'_> {
+    /// Requests all samples of these questions.
     async fn ask_all(
         &self,
-        metric: &JudgedMetric,
-        eval_id: &str,
-        model: &str,
+        case: &JudgedCase<'_>,
         questions: &[Question],
+        replies: &mut Replies,
         watch: &mut impl JudgingObserver,
-    ) -> Result<(Vec<Asked>, Spent), JudgeError> {
-        let options = metric.options();
-        let name = metric.criterion().metric.as_str();
-        let mut each: Vec<BoxFuture<Answer>> = Vec::new();
-        for question in questions {
-            for sample in 1..=question.samples {
-                let Question { id, about, ref prompt, shape, .. } = *question;
-                let asking = SampleRequest { eval_id, metric: name, id, about, sample, prompt, shape };
-                let answer = async move { (id, sample, self.ask(model, &options.config, asking).await) };
-                each.push(answer.boxed());
-            }
-        }
-        let of = each.len();
-        let at_once = options.parallelism.map_or(of, |limit| limit as usize).max(1);
-        let mut answers = stream::iter(each).buffer_unordered(at_once);
+    ) {
+        let name = self.metric.criterion().metric.as_str();
         let mut asked: Vec<Asked> = questions
             .iter()
             .map(|question| Asked {
@@ -105,35 +104,57 @@ impl Judges {
                 samples: vec![Sample::default(); question.samples as usize],
             })
             .collect();
-        let mut spent = Spent::default();
+        let before = &replies.answered;
+        let each: Vec<BoxFuture<Answer>> = questions
+            .iter()
+            .flat_map(|question| {
+                (1..=question.samples).map(move |sample| self.ask(case, before, question, sample).boxed())
+            })
+            .collect();
+        let of = each.len();
+        let at_once = self.metric.options().parallelism.map_or(of, |limit| limit as usize).max(1);
+        let mut answers = stream::iter(each).buffer_unordered(at_once);
         let mut answered = 0;
-        while let Some((id, number, answer)) = answers.next().await {
+        while let Some((id, number, response)) = answers.next().await {
             answered += 1;
             let Some(at) = questions.iter().position(|question| question.id == id) else { continue };
-            watch
-                .judging(Judging {
-                    metric: name.to_string(),
-                    about: questions[at].about,
-                    turn: id.turn + 1,
-                    answered,
-                    of,
-                })
-                .await;
-            let sample = match answer {
-                Ok(answer) => {
-                    spent = spent.and(answer.spent);
-                    Sample { reply: Some(answer.text), cached: answer.cached, ..Sample::default() }
+            let about = questions[at].about;
+            watch.judging(Judging { metric: name.to_string(), about, turn: id.turn + 1, answered, of }).await;
+            replies.spent = replies.spent.and(response.spent);
+            asked[at].samples[number as usize - 1] = match response.text {
+                Ok(text) => Sample { reply: Some(text), cached: response.cached, ..Sample::default() },
+                // No question can be sent with this configuration, which is not a failure of the judge. Responses that
+                // are under way are received, because they are paid for.
+                Err(error) if matches!(error.fault, Fault::Setup | Fault::Limit) => {
+                    replies.stopped.get_or_insert(error);
+                    Sample::default()
                 }
-                // No question can be sent with this configuration, which is not a failure of the judge.
-                Err(error) if matches!(error.fault, Fault::Setup | Fault::Limit) => return Err(error),
                 // To ADK, a response that was cut off, blocked or empty is an unclear sample and not a failure.
-                Err(error) if error.fault == Fault::NoAnswer && metric.reads_as_adk() => {
+                Err(error) if error.fault == Fault::NoAnswer && self.metric.reads_as_adk() => {
                     Sample { reason: error.message, ..Sample::default() }
                 }
                 Err(error) => Sample { error: Some(error.message), ..Sample::default() },
             };
-            asked[at].samples[number as usize - 1] = sample;
         }
-        Ok((asked, spent))
+        drop(answers);
+        replies.answered.extend(asked);
+    }
+
+    /// Requests one sample of a question.
+    async fn ask(&self, case: &JudgedCase<'_>, before: &[Asked], question: &Question, sample: u32) -> Answer {
+        let Question { id, about, shape, .. } = *question;
+        let asking = SampleRequest {
+            eval_id: self.eval_id,
+            metric: &self.metric.criterion().metric,
+            id,
+            about,
+            sample,
+            prompt: &question.prompt,
+            identity: question.identity.as_deref(),
+            shape,
+        };
+        let is_usable = |reply: &str| case.is_usable(before, id, reply);
+        let config = &self.metric.options().config;
+        (id, sample, self.judges.ask(&self.model, config, asking, &is_usable).await)
     }
 }

@@ -12,27 +12,30 @@ const FOLDER: &str = "vertex-ai-generative-ai-eval-sdk-resources/metrics";
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Fetches a metric's prompt in the form that the service accepts. `host` replaces the bucket's host, if given.
-pub(super) async fn fetch(name: &str, host: Option<String>) -> Result<Value, JudgeError> {
-    let address =
-        format!("{}/{FOLDER}/{name}/v1.yaml", host.as_deref().unwrap_or(HOST).trim_end_matches('/'));
-    let failed = |why: String| {
-        JudgeError::new(
-            Fault::Setup,
-            format!("Google's prompt for {name} cannot be fetched from {address}: {why}"),
-        )
+pub(super) async fn fetch(name: &str, host: Option<&str>) -> Result<Value, JudgeError> {
+    let address = format!("{}/{FOLDER}/{name}/v1.yaml", host.unwrap_or(HOST).trim_end_matches('/'));
+    let error_of = |fault: Fault, why: String| {
+        JudgeError::new(fault, format!("Google's prompt for {name} cannot be fetched from {address}: {why}"))
     };
+    let failed = |why: String| error_of(Fault::Setup, why);
+    let interrupted = |error: &reqwest::Error| error_of(Fault::Unavailable, chain(cause(error)));
     let url = Url::parse(&address).map_err(|error| failed(error.to_string()))?;
     let client = http::client(&url).map_err(failed)?;
-    let response =
-        client.get(url).timeout(TIMEOUT).send().await.map_err(|error| failed(chain(cause(&error))))?;
+    let response = client.get(url).timeout(TIMEOUT).send().await.map_err(|error| interrupted(&error))?;
     let status = response.status();
+    if !status.is_success() {
+        let fault = match status.as_u16() {
+            408 | 429 | 500.. => Fault::Unavailable,
+            _ => Fault::Setup,
+        };
+        let retry_after = http::retry_after(&response);
+        let error = error_of(fault, format!("the response status is {status}"));
+        return Err(JudgeError { retry_after, ..error });
+    }
     let text = http::text(response, 4 << 20).await.map_err(|error| match error {
-        BodyError::Broken(error) => failed(chain(cause(&error))),
+        BodyError::Broken(error) => interrupted(&error),
         BodyError::TooLong => failed("it is longer than 4 MB".into()),
     })?;
-    if !status.is_success() {
-        return Err(failed(format!("the response status is {status}")));
-    }
     spec(&text).map_err(failed)
 }
 

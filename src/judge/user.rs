@@ -3,7 +3,7 @@
 use super::error::{Fault, JudgeError};
 use super::judges::Judges;
 use super::sample::SampleRequest;
-use crate::domain::{Invocation, InvocationEvent, QuestionId, UserSpec, value_text};
+use crate::domain::{Invocation, InvocationEvent, QuestionId, Spent, UserSpec, value_text};
 use crate::metrics::{JudgeOptions, fill};
 use serde_json::Value;
 
@@ -44,6 +44,22 @@ pub struct Playing<'a> {
     pub attempt: u32,
 }
 
+/// A message of a simulated user, and its cost.
+#[derive(Debug)]
+pub struct UserMessage {
+    /// The message; `None` when the conversation is over.
+    pub text: Result<Option<String>, JudgeError>,
+    /// The cost, also of a response without a message.
+    pub spent: Spent,
+}
+
+impl UserMessage {
+    /// A message for which no response is needed.
+    fn free(text: Option<String>) -> UserMessage {
+        UserMessage { text: Ok(text), spent: Spent::default() }
+    }
+}
+
 impl<'a> SimulatedUser<'a> {
     /// Reads a scenario. The error names what is missing, or says why the scenario cannot be played.
     pub fn of(scenario: &Value, spec: &'a UserSpec) -> Result<SimulatedUser<'a>, String> {
@@ -81,18 +97,13 @@ impl<'a> SimulatedUser<'a> {
         judges.model_for(&JudgeOptions { model: self.spec.model.clone(), ..JudgeOptions::default() })
     }
 
-    /// The next message; `None` when the conversation is over.
-    pub async fn next(
-        &self,
-        judges: &Judges,
-        playing: Playing<'_>,
-        done: &[Invocation],
-    ) -> Result<Option<String>, JudgeError> {
+    /// The next message.
+    pub async fn next(&self, judges: &Judges, playing: Playing<'_>, done: &[Invocation]) -> UserMessage {
         if done.is_empty() {
-            return Ok(Some(self.starting_prompt.clone()));
+            return UserMessage::free(Some(self.starting_prompt.clone()));
         }
         if self.spec.limit().is_some_and(|limit| done.len() >= limit) {
-            return Ok(None);
+            return UserMessage::free(None);
         }
         let asking = SampleRequest {
             eval_id: playing.eval_id,
@@ -102,16 +113,12 @@ impl<'a> SimulatedUser<'a> {
             // A recording has the same messages for all attempts.
             sample: if judges.is_replay() { 1 } else { playing.attempt },
             prompt: &self.prompt(done),
+            identity: None,
             shape: None,
         };
-        let answer = judges.ask(&self.model(judges), &self.spec.config, asking).await?;
-        if answer.text.to_lowercase().contains(STOP) {
-            return Ok(None);
-        }
-        match answer.text.trim() {
-            "" => Err(JudgeError::new(Fault::NoAnswer, "the simulated user said nothing")),
-            text => Ok(Some(text.to_string())),
-        }
+        let has_text = |text: &str| !text.trim().is_empty();
+        let response = judges.ask(&self.model(judges), &self.spec.config, asking, &has_text).await;
+        UserMessage { text: response.text.and_then(|text| message(&text)), spent: response.spent }
     }
 
     fn prompt(&self, done: &[Invocation]) -> String {
@@ -152,6 +159,17 @@ impl<'a> SimulatedUser<'a> {
             }
         }
         lines.join("\n\n")
+    }
+}
+
+/// The message in a response; `None` for one that ends the conversation.
+fn message(response: &str) -> Result<Option<String>, JudgeError> {
+    if response.to_lowercase().contains(STOP) {
+        return Ok(None);
+    }
+    match response.trim() {
+        "" => Err(JudgeError::new(Fault::NoAnswer, "the simulated user said nothing")),
+        text => Ok(Some(text.to_string())),
     }
 }
 

@@ -19,9 +19,7 @@ impl Measure for Cost {
             Cost::ToolCalls => {
                 counted(actual, tool_calls, "tool calls", "it is not known which calls were made")
             }
-            Cost::ModelCalls => {
-                without_evidence(counted(actual, model_calls, "model calls", "the agent sent no events"))
-            }
+            Cost::ModelCalls => model_calls(actual),
             Cost::Tokens => tokens(actual),
             Cost::Seconds => durations(actual),
         }
@@ -58,21 +56,19 @@ fn tool_calls(turn: &Invocation) -> Option<f64> {
     turn.trajectory.is_known().then(|| turn.calls().len() as f64)
 }
 
+/// The model calls of each turn. Unknown if no event of any turn shows a model call: many agents call models without
+/// reporting it. ADK counts 0 then.
+fn model_calls(actual: &[Invocation]) -> Outcome {
+    let reports_models = actual.iter().any(|turn| model_calls_of(turn).is_some_and(|calls| calls > 0.0));
+    let count = |turn: &Invocation| model_calls_of(turn).filter(|_| reports_models);
+    counted(actual, count, "model calls", "no event has token counts or a model version")
+}
+
 /// The number of events with token counts or a model version; `None` unless events were recorded.
-fn model_calls(turn: &Invocation) -> Option<f64> {
+fn model_calls_of(turn: &Invocation) -> Option<f64> {
     let events = turn.trajectory.is_known().then(|| turn.trajectory.events())??;
     let calls = events.iter().filter(|event| event.usage.is_some() || event.model_version.is_some());
     Some(calls.count() as f64)
-}
-
-/// Says of a count of zero that it does not show that no model was called. ADK gives zero, too.
-fn without_evidence(mut counted: Outcome) -> Outcome {
-    if counted.score == Some(0.0) {
-        counted.explanation.push_str(
-            "; no event has token counts or a model version, so the agent may have called models without reporting it",
-        );
-    }
-    counted
 }
 
 fn tokens(actual: &[Invocation]) -> Outcome {
@@ -171,14 +167,19 @@ mod tests {
     }
 
     #[test]
-    fn no_reported_model_call_is_zero_as_in_adk_and_said() {
+    fn model_calls_that_no_event_shows_are_unknown() {
         use crate::domain::InvocationEvent;
-        let trajectory = Trajectory::Events(vec![InvocationEvent::default()]);
-        let actual = [Invocation { trajectory, ..Invocation::default() }];
-        let evidence = Evidence { actual: &actual, ..Evidence::default() };
-        let outcome = Cost::ModelCalls.measure(&evidence, None);
-        assert_eq!(outcome.score, Some(0.0));
-        assert!(outcome.explanation.contains("without reporting it"), "{}", outcome.explanation);
+        let turn = |version: Option<&str>| {
+            let event =
+                InvocationEvent { model_version: version.map(Into::into), ..InvocationEvent::default() };
+            Invocation { trajectory: Trajectory::Events(vec![event]), ..Invocation::default() }
+        };
+        let score = |turns: &[Invocation]| {
+            let evidence = Evidence { actual: turns, ..Evidence::default() };
+            Cost::ModelCalls.measure(&evidence, None).score
+        };
+        assert_eq!(score(&[turn(None), turn(None)]), None);
+        assert_eq!(score(&[turn(Some("m")), turn(None)]), Some(0.5), "this agent reports its model calls");
     }
 
     #[test]

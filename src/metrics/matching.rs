@@ -1,10 +1,10 @@
 //! Compiled rules for comparing calls: which differences between two calls count, and how often tools may be called.
 //! Also the largest one-to-one pairing of two lists of calls.
 
+use super::argument_rule::{ACCEPTED, ArgumentRule};
 use super::unusable::Unusable;
 use crate::diff::{Difference, DifferenceKind, calls_equal, compared_args, values_equal};
-use crate::domain::{Finding, FindingRule, MatchRule, ToolCall, finite_number, value_text};
-use regex::Regex;
+use crate::domain::{Finding, FindingRule, MatchRule, ToolCall, value_text};
 use serde_json::{Map, Value};
 use wildmatch::WildMatch;
 
@@ -19,34 +19,10 @@ pub(super) struct Matcher {
 
 struct Rule {
     tool: WildMatch,
-    args: Vec<(WildMatch, ArgRule)>,
+    args: Vec<(WildMatch, ArgumentRule)>,
     ignore_others: bool,
     written: MatchRule,
 }
-
-/// The rule for an argument.
-enum ArgRule {
-    Ignore,
-    Exact,
-    /// Equal except for letter case.
-    Case,
-    /// The actual text contains the expected one.
-    ContainsExpected,
-    Contains(String),
-    /// The actual value is a part of the expected one.
-    Subset,
-    /// The expected value is a part of the actual one.
-    Superset,
-    Regex(Regex),
-    AnyOf(Vec<Value>),
-    Tolerance {
-        absolute: f64,
-        relative: f64,
-    },
-}
-
-const EXPECTED: &str = "\"ignore\", \"exact\", \"subset\", \"superset\", \"contains\", \"case\", or one of \
-     { regex = \"…\" }, { contains = \"…\" }, { tolerance = 5 }, { relative = 0.01 }, { any_of = […] }";
 
 impl Matcher {
     /// Compiles rules; the error contains the value that is not accepted.
@@ -201,49 +177,15 @@ fn compile(rule: &MatchRule) -> Result<Rule, Unusable> {
         Some("ignore") => true,
         Some(other) => return Err(wrong("others = \"ignore\" or \"exact\"", &other.into())),
     };
-    let args = rule
-        .args
-        .iter()
-        .map(|(name, how)| Ok((WildMatch::new(name), arg_rule(how).ok_or_else(|| wrong(EXPECTED, how))?)));
+    let args = rule.args.iter().map(|(name, how)| {
+        Ok((WildMatch::new(name), ArgumentRule::of(how).ok_or_else(|| wrong(ACCEPTED, how))?))
+    });
     Ok(Rule {
         tool: WildMatch::new(&rule.tool),
         args: args.collect::<Result<_, Unusable>>()?,
         ignore_others,
         written: rule.clone(),
     })
-}
-
-fn arg_rule(how: &Value) -> Option<ArgRule> {
-    if let Value::String(word) = how {
-        return Some(match word.as_str() {
-            "ignore" => ArgRule::Ignore,
-            "exact" => ArgRule::Exact,
-            "case" => ArgRule::Case,
-            "contains" => ArgRule::ContainsExpected,
-            "subset" => ArgRule::Subset,
-            "superset" => ArgRule::Superset,
-            _ => return None,
-        });
-    }
-    let map = how.as_object()?;
-    let known = ["regex", "contains", "any_of", "tolerance", "relative"];
-    if map.is_empty() || map.keys().any(|key| !known.contains(&key.as_str())) {
-        return None;
-    }
-    let text = |key: &str| map.get(key).and_then(Value::as_str);
-    let number = |key: &str| map.get(key).and_then(Value::as_f64);
-    if let Some(pattern) = text("regex") {
-        return Regex::new(pattern).ok().map(ArgRule::Regex);
-    }
-    if let Some(part) = text("contains") {
-        return Some(ArgRule::Contains(part.to_string()));
-    }
-    if let Some(values) = map.get("any_of") {
-        return values.as_array().cloned().map(ArgRule::AnyOf);
-    }
-    let (absolute, relative) = (number("tolerance"), number("relative"));
-    (absolute.is_some() || relative.is_some())
-        .then(|| ArgRule::Tolerance { absolute: absolute.unwrap_or(0.0), relative: relative.unwrap_or(0.0) })
 }
 
 fn maps(
@@ -264,13 +206,11 @@ fn values(rules: &[&Rule], e: Option<&Value>, a: Option<&Value>, path: String, f
     // The last rule for the path takes precedence.
     let about = |rule: &&Rule| rule.args.iter().rposition(|(name, _)| name.matches(&path));
     let rule = rules.iter().rev().find_map(|rule| about(rule).map(|at| &rule.args[at].1));
-    if matches!(rule, Some(ArgRule::Ignore))
-        || (e.is_none() || a.is_none()) && is_default(rules, &path, e.or(a))
-    {
+    let is_absent_default = (e.is_none() || a.is_none()) && is_default(rules, &path, e.or(a));
+    if is_absent_default || rule.is_some_and(|rule| rule.accepts(e, a)) {
         return;
     }
     let kind = match (e, a, rule) {
-        (_, Some(a), Some(rule)) if rule.takes(e, a) => return,
         (Some(Value::Object(e)), Some(Value::Object(a)), None) => return maps(rules, e, a, &path, found),
         (Some(Value::Array(e)), Some(Value::Array(a)), None) if e.len() == a.len() => {
             for (at, (e, a)) in e.iter().zip(a).enumerate() {
@@ -292,54 +232,6 @@ fn values(rules: &[&Rule], e: Option<&Value>, a: Option<&Value>, path: String, f
 fn is_default(rules: &[&Rule], path: &str, value: Option<&Value>) -> bool {
     let defaults = rules.iter().filter_map(|rule| rule.written.defaults.get(path));
     value.is_some_and(|value| defaults.into_iter().any(|default| values_equal(default, value)))
-}
-
-impl ArgRule {
-    /// Whether the actual value is accepted. Without an expected value, only rules that need none accept it.
-    fn takes(&self, expected: Option<&Value>, actual: &Value) -> bool {
-        match (self, expected) {
-            (ArgRule::Ignore, _) => true,
-            (ArgRule::Regex(regex), _) => regex.is_match(&text(actual)),
-            (ArgRule::Contains(part), _) => text(actual).contains(part.as_str()),
-            (ArgRule::AnyOf(values), _) => values.iter().any(|value| values_equal(value, actual)),
-            (_, None) => false,
-            (ArgRule::Exact, Some(e)) => values_equal(e, actual),
-            (ArgRule::Case, Some(e)) => text(e).to_lowercase() == text(actual).to_lowercase(),
-            (ArgRule::ContainsExpected, Some(e)) => text(actual).contains(&text(e)),
-            (ArgRule::Subset, Some(e)) => holds(e, actual),
-            (ArgRule::Superset, Some(e)) => holds(actual, e),
-            (ArgRule::Tolerance { absolute, relative }, Some(e)) => {
-                match (finite_number(e), finite_number(actual)) {
-                    (Some(e), Some(a)) => (e - a).abs() <= absolute.max(relative * e.abs()),
-                    _ => values_equal(e, actual),
-                }
-            }
-        }
-    }
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value_text(value), str::to_string)
-}
-
-/// Whether `whole` contains everything in `part`: keys of objects, elements of lists.
-pub(super) fn holds(whole: &Value, part: &Value) -> bool {
-    match (whole, part) {
-        (Value::Object(whole), Value::Object(part)) => {
-            part.iter().all(|(key, value)| whole.get(key).is_some_and(|other| holds(other, value)))
-        }
-        (Value::Array(whole), Value::Array(part)) => {
-            let mut left: Vec<&Value> = whole.iter().collect();
-            part.iter().all(|value| match left.iter().position(|other| holds(other, value)) {
-                Some(at) => {
-                    left.remove(at);
-                    true
-                }
-                None => false,
-            })
-        }
-        (whole, part) => values_equal(whole, part),
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! The input and output of metrics, and helpers for metrics that score turn by turn.
 
 use super::sentences::reasons;
-use crate::domain::{Attempt, Finding, FindingRule, Invocation, MetricDetails, Rubric, Status};
+use crate::domain::{
+    Attempt, Finding, FindingRule, Invocation, MetricDetails, Rubric, Status, compared_texts, score_text,
+};
 use serde_json::{Map, Value};
 
 /// Everything that a case can be scored by. Borrowed: the same attempt is scored under many criteria.
@@ -13,6 +15,8 @@ pub struct Evidence<'a> {
     pub actual: &'a [Invocation],
     /// Seconds that the agent took, if known.
     pub latency_s: Option<f64>,
+    /// Whether the agent failed; `None` if unknown.
+    pub failed: Option<bool>,
     /// How the agent failed, if it did.
     pub error: Option<&'a str>,
     /// The expected final session state.
@@ -38,7 +42,9 @@ impl<'a> Evidence<'a> {
         Evidence {
             expected: attempt.scenario.is_none().then_some(&*attempt.expected),
             actual: &attempt.actual,
-            latency_s: Some(attempt.latency_s).filter(|seconds| *seconds > 0.0),
+            // Older versions stored 0 where it was not known.
+            latency_s: attempt.latency_s.filter(|seconds| *seconds > 0.0),
+            failed: attempt.failed,
             error: attempt.error.as_deref().filter(|_| attempt.status == Status::Errored),
             expected_state: attempt.expected_state.as_ref(),
             actual_state: attempt.actual_state.as_ref(),
@@ -202,7 +208,15 @@ fn explain(turns: &[Turn], score: Option<f64>) -> String {
     let lowest = (0..turns.len())
         .min_by(|&a, &b| turns[a].score.unwrap_or(f64::MAX).total_cmp(&turns[b].score.unwrap_or(f64::MAX)));
     let lowest = lowest.map(|at| format!("; lowest in turn {}: {}", at + 1, turns[at].words()));
-    format!("mean of {} turns {score:.2}{}", turns.len(), lowest.unwrap_or_default())
+    format!("mean of {} turns {}{}", turns.len(), score_text(score), lowest.unwrap_or_default())
+}
+
+/// A score and the threshold that is needed, as "0.667, 0.67 needed".
+pub(super) fn with_threshold(score: f64, threshold: Option<f64>) -> String {
+    match threshold {
+        Some(needed) => format!("{}, {needed} needed", compared_texts(score, needed).0),
+        None => score_text(score),
+    }
 }
 
 /// Why different numbers of turns cannot be compared. ADK does not compare them, either.

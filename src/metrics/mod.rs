@@ -16,6 +16,7 @@
 
 mod aggregate;
 mod agreement;
+mod argument_rule;
 mod bleu;
 mod catalog;
 mod declared;
@@ -46,21 +47,24 @@ mod vertex_trajectory;
 mod what_if;
 mod words;
 
-pub use aggregate::{Aggregate, Aggregation, aggregates};
+pub use aggregate::{Aggregate, Aggregation, aggregates, aggregates_by_case};
 pub use agreement::{Agreement, agreements};
 pub use bleu::{Bleu, bleu};
 pub use catalog::{Direction, Family, MetricInfo, Need, OptionInfo, catalog};
 pub use edited::reevaluated_attempt;
 pub use judged::{
-    AnswerShape, JudgeOptions, JudgedMetric, PUBLISHED_PROMPT, Question, adk_knows_model, criterion_rubrics,
-    fill, is_rubric_kind, replies,
+    AnswerShape, CodeKey, JudgeOptions, JudgedCase, JudgedMetric, PUBLISHED_PROMPT, Question,
+    adk_knows_model, criterion_rubrics, fill, is_rubric_kind, replies,
 };
 pub use matched::MatchMode;
 pub use matching::{argument_paths, is_about};
 pub use measure::Evidence;
 pub use pattern::CallPattern;
 pub use porter::stem;
-pub use registry::{criterion_of, info, is_adk, needs_judge, score, status_of, unknown_metric, unscored};
+pub use registry::{
+    criterion_of, info, is_adk, needs_judge, score, status_of, unknown_metric, unreachable_threshold,
+    unscored, without_responses,
+};
 pub use relax::{common_relaxation, relaxation, relaxation_of_all};
 pub use response_match::rouge1;
 pub use rouge::Overlap;

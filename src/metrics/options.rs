@@ -1,7 +1,7 @@
 //! Reading a criterion's options as pydantic reads them.
 
 use super::unusable::Unusable;
-use crate::domain::Criterion;
+use crate::domain::{Criterion, float_of};
 use serde_json::Value;
 
 /// A boolean option; false when absent.
@@ -47,7 +47,7 @@ pub(super) fn flag(value: &Value) -> Option<bool> {
 pub(super) fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Bool(flag) => Some(f64::from(u8::from(*flag))),
-        Value::Number(number) => number.to_string().parse().ok(),
+        Value::Number(number) => float_of(number),
         _ => None,
     }
 }

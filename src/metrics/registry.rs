@@ -12,8 +12,17 @@ pub fn info(name: &str) -> Option<&'static MetricInfo> {
     catalog().find(|metric| metric.name == name)
 }
 
+/// Which scores of a criterion's metric are better. Templates for a judge state it in their options.
+pub(super) fn direction_of(criterion: &Criterion) -> Direction {
+    match criterion.options.get("direction").and_then(Value::as_str) {
+        Some("lower") => Direction::Lower,
+        _ => info(criterion.name()).map_or(Direction::Higher, |metric| metric.direction),
+    }
+}
+
 /// Builds the metric of a criterion from its options.
 pub(super) fn ready(criterion: &Criterion) -> Result<Box<dyn Measure>, Unusable> {
+    check_threshold(criterion)?;
     if let Some(custom) = &criterion.custom {
         return declared(custom);
     }
@@ -27,6 +36,14 @@ pub(super) fn ready(criterion: &Criterion) -> Result<Box<dyn Measure>, Unusable>
     }
 }
 
+/// Checks that scores can be compared with the threshold.
+pub(super) fn check_threshold(criterion: &Criterion) -> Result<(), Unusable> {
+    match criterion.threshold.filter(|threshold| !threshold.is_finite()) {
+        Some(threshold) => Err(Unusable::Threshold(threshold)),
+        None => Ok(()),
+    }
+}
+
 /// Why a criterion cannot be used because no metric has its name; `None` if one has.
 pub fn unknown_metric(criterion: &Criterion) -> Option<Unusable> {
     let is_known = criterion.custom.is_some() || info(criterion.name()).is_some();
@@ -36,29 +53,51 @@ pub fn unknown_metric(criterion: &Criterion) -> Option<Unusable> {
 fn unknown(name: &str) -> Unusable {
     /// Names with a larger edit distance, or one of half of the name, are not suggested.
     const NEAR: usize = 4;
-    let away = |metric: &MetricInfo| match name.len() >= 5 && metric.name.starts_with(name) {
-        true => 0,
-        false => distance(name, metric.name),
+    let most = NEAR.min(name.len() / 2);
+    let away = |metric: &&'static MetricInfo| match name.len() >= 5 && metric.name.starts_with(name) {
+        true => Some(0),
+        false => distance_within(name, metric.name, most),
     };
-    let nearest =
-        catalog().min_by_key(|metric| away(metric)).filter(|metric| away(metric) <= NEAR.min(name.len() / 2));
-    Unusable::Unknown { name: name.to_string(), nearest: nearest.map(|metric| metric.name) }
+    let near = catalog().filter_map(|metric| Some((away(&metric)?, metric.name)));
+    let nearest = near.min_by_key(|(away, _)| *away).map(|(_, name)| name);
+    Unusable::Unknown { name: name.to_string(), nearest }
 }
 
-/// Edit distance.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
+/// The edit distance of two names; `None` if it is greater than `most`. The time does not depend on the length of the longer
+/// name.
+fn distance_within(a: &str, b: &str, most: usize) -> Option<usize> {
+    let chars =
+        |name: &str, other: &str| -> Vec<char> { name.chars().take(other.len() + most + 1).collect() };
+    let (a, b) = (chars(a, b), chars(b, a));
+    if a.len().abs_diff(b.len()) > most {
+        return None;
+    }
     let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
+    for (i, x) in a.iter().enumerate() {
         let mut diagonal = row[0];
         row[0] = i + 1;
         for (j, y) in b.iter().enumerate() {
-            let next = (diagonal + usize::from(x != *y)).min(row[j] + 1).min(row[j + 1] + 1);
+            let next = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
             diagonal = row[j + 1];
             row[j + 1] = next;
         }
     }
-    row[b.len()]
+    Some(row[b.len()]).filter(|distance| *distance <= most)
+}
+
+/// Why no score can meet a criterion; `None` if one can.
+pub fn unreachable_threshold(criterion: &Criterion) -> Option<String> {
+    let metric = info(criterion.name()).filter(|_| criterion.custom.is_none())?;
+    let threshold = criterion.threshold?;
+    let (low, high) = metric.range.unwrap_or((0.0, f64::INFINITY));
+    let is_unreachable = match metric.direction {
+        Direction::Higher => threshold > high,
+        Direction::Lower => threshold < low,
+    };
+    let range = if high.is_finite() { format!("from {low} to {high}") } else { format!("at least {low}") };
+    let name = &criterion.metric;
+    is_unreachable
+        .then(|| format!("no score of {name} reaches the threshold {threshold}: its scores are {range}"))
 }
 
 /// A criterion with its metric built.
@@ -81,7 +120,7 @@ impl Scored {
         match &self.measure {
             Ok(measure) => {
                 let outcome = measure.measure(evidence, self.criterion.threshold);
-                result(&self.criterion, self.direction, outcome)
+                result(&self.criterion, self.direction, outcome).with_finite_scores()
             }
             Err(why) => not_evaluated(&self.criterion, evidence.actual.len(), &why.to_string()),
         }
@@ -184,6 +223,20 @@ pub fn unscored(criterion: &Criterion, turns: usize, status: Status, why: &str) 
     }
 }
 
+/// The result of a criterion for which responses of a judge or a simulated user are missing, and why they are.
+pub fn without_responses(
+    criterion: &Criterion,
+    turns: usize,
+    (rule, why): (FindingRule, &str),
+) -> MetricResult {
+    // A metric without a threshold must not keep a case from passing.
+    let status = match criterion.threshold {
+        Some(_) => Status::NotEvaluated,
+        None => Status::Informational,
+    };
+    MetricResult { findings: vec![Finding::text(rule, why)], ..unscored(criterion, turns, status, why) }
+}
+
 /// Whether a judge decides a criterion.
 pub fn needs_judge(criterion: &Criterion) -> bool {
     match &criterion.custom {
@@ -224,4 +277,51 @@ pub fn criterion_of(metric: &MetricResult) -> Criterion {
         criterion.rules = rules.and_then(|rules| serde_json::from_value(rules).ok()).unwrap_or_default();
     }
     criterion
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_suggested_only_within_a_small_distance() {
+        assert_eq!(distance_within("kitten", "sitting", 4), Some(3));
+        assert_eq!(distance_within("kitten", "sitting", 2), None);
+        assert_eq!(distance_within("äb", "ab", 1), Some(1));
+        assert_eq!(distance_within("", "abc", 4), Some(3));
+    }
+
+    #[test]
+    fn the_suggestion_for_a_long_name_costs_no_time() {
+        let long = "tool_trajectory_avg_score".repeat(1 << 18);
+        let began = std::time::Instant::now();
+        assert!(unknown(&long) == Unusable::Unknown { name: long.clone(), nearest: None });
+        assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+    }
+
+    #[test]
+    fn a_threshold_outside_of_the_range_is_found() {
+        let why = |name: &str, threshold| unreachable_threshold(&Criterion::new(name, Some(threshold)));
+        let words = why("response_match_score", 1.5).unwrap();
+        assert_eq!(
+            words,
+            "no score of response_match_score reaches the threshold 1.5: its scores are from 0 to 1"
+        );
+        assert!(why("latency_in_seconds", -1.0).unwrap().contains("at least 0"));
+        assert!(why("response_evaluation_score", 5.5).is_some());
+        let reachable = [("response_match_score", 1.0), ("response_evaluation_score", 5.0), ("failure", 0.0)];
+        assert!(reachable.into_iter().all(|(name, threshold)| why(name, threshold).is_none()));
+    }
+
+    #[test]
+    fn a_threshold_that_is_not_finite_decides_nothing() {
+        for threshold in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let found = score(
+                &Criterion::new("latency_in_seconds", Some(threshold)),
+                &Evidence { latency_s: Some(1.0), ..Evidence::default() },
+            );
+            assert_eq!(found.status, Status::NotEvaluated, "{threshold}");
+            assert!(found.explanation.contains("not a finite number"), "{}", found.explanation);
+        }
+    }
 }

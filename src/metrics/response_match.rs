@@ -1,6 +1,6 @@
 //! `response_match_score` (ADK `final_response_match_v1.py`): ROUGE-1 F over ADK's tokens.
 
-use super::measure::{Evidence, Measure, Outcome, Turn, by_every_turn};
+use super::measure::{Evidence, Measure, Outcome, Turn, by_every_turn, with_threshold};
 use super::rouge::Overlap;
 use super::tokenize::adk_tokens;
 use super::words::{Interner, shared};
@@ -51,15 +51,15 @@ fn turn(expected: &Invocation, actual: &Invocation) -> Turn {
 
 fn explain(turns: &[Turn], score: Option<f64>, threshold: Option<f64>, otherwise: String) -> String {
     let Some(score) = score else { return otherwise };
-    let needed = threshold.map(|t| format!(", {t} needed")).unwrap_or_default();
+    let mean = with_threshold(score, threshold);
     if let [turn] = turns {
-        return format!("{} ({score:.2}{needed})", turn.words());
+        return format!("{} ({mean})", turn.words());
     }
     let score_of = |at: usize| turns[at].score.unwrap_or(0.0);
     let worst = (0..turns.len()).min_by(|&a, &b| score_of(a).total_cmp(&score_of(b)));
     let worst = worst
         .map(|at| format!("; lowest in turn {} with {:.2}: {}", at + 1, score_of(at), turns[at].words()));
-    format!("mean of {} turns {score:.2}{needed}{}", turns.len(), worst.unwrap_or_default())
+    format!("mean of {} turns {mean}{}", turns.len(), worst.unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -4,11 +4,13 @@
 use super::catalog::{MetricInfo, catalog};
 use super::judged::JudgedMetric;
 use super::measure::Evidence;
-use super::registry::{Scored, ready, score};
-use super::state::is_declared;
+use super::registry::{Scored, ready};
+use super::state::{is_declared, standard_comparison, with_state_threshold};
 use super::unusable::Unusable;
 use super::variants::allow_variants;
-use crate::domain::{Attempt, Criterion, Invocation, MetricResult, Reading, adk_status, case_status};
+use crate::domain::{
+    Attempt, Criterion, Invocation, MetricResult, Reading, SESSION_STATE_MATCH, adk_status, case_status,
+};
 
 /// Checks that a criterion can be evaluated, by a judge if necessary.
 pub fn usable(criterion: &Criterion) -> Result<(), Unusable> {
@@ -23,8 +25,8 @@ pub struct Scorer {
     criteria: Vec<Scored>,
     /// The efficiency metrics that ADK adds to the requested ones.
     added: Vec<Scored>,
-    /// Whether a declared session state is compared although no criterion requests it.
-    compares_state: bool,
+    /// Compares a declared session state; `None` if one of the criteria does.
+    state: Option<Scored>,
 }
 
 impl Scorer {
@@ -33,20 +35,24 @@ impl Scorer {
         let named = |metric: &MetricInfo| criteria.iter().any(|criterion| criterion.metric == metric.name);
         let added = catalog().filter(|metric| metric.informational && !named(metric));
         let added: Vec<Criterion> = added.map(|metric| Criterion::new(metric.name, None)).collect();
+        Scorer { added: added.iter().map(Scored::of).collect(), ..Scorer::again(criteria) }
+    }
+
+    /// Only these criteria, and the declared session state: those of an attempt that is scored again.
+    pub(super) fn again(criteria: &[Criterion]) -> Scorer {
+        let compares_state = criteria.iter().any(|criterion| criterion.name() == SESSION_STATE_MATCH);
+        let scored = |criterion: &Criterion| Scored::of(&with_state_threshold(criterion));
         Scorer {
-            criteria: criteria.iter().map(Scored::of).collect(),
-            added: added.iter().map(Scored::of).collect(),
-            compares_state: !criteria.iter().any(|criterion| criterion.name() == STATE),
+            criteria: criteria.iter().map(scored).collect(),
+            added: Vec::new(),
+            state: (!compares_state).then(|| Scored::of(&standard_comparison())),
         }
     }
 
-    /// Only these criteria: those of an attempt that is scored again.
-    pub(super) fn again(criteria: &[Criterion]) -> Scorer {
-        Scorer {
-            criteria: criteria.iter().map(Scored::of).collect(),
-            added: Vec::new(),
-            compares_state: false,
-        }
+    /// The metrics that an attempt is scored by, with those that are added for agents that are observed.
+    pub fn names(&self, is_observed: bool) -> Vec<String> {
+        let added = self.added.iter().filter(|_| is_observed);
+        self.criteria.iter().chain(added).map(|scored| scored.criterion.metric.clone()).collect()
     }
 
     /// Whether the criterion at this index is computed here, not by a judge or a program.
@@ -67,8 +73,8 @@ impl Scorer {
         attempt.metrics = metrics;
     }
 
-    /// Scores a case. A session state that the case declares is compared even if no criterion requests it; that
-    /// result is informational.
+    /// Scores a case. A session state that the case declares is compared even if no criterion requests it. That result
+    /// has no criterion, since nobody wrote one.
     pub fn score(&self, evidence: &Evidence) -> Vec<MetricResult> {
         self.results(evidence, |_| None)
     }
@@ -79,18 +85,19 @@ impl Scorer {
         mut given: impl FnMut(usize) -> Option<MetricResult>,
     ) -> Vec<MetricResult> {
         let own = self.criteria.iter().enumerate();
-        let own = own.map(|(at, scored)| given(at).unwrap_or_else(|| scored.score(evidence)));
+        let own = own.map(|(at, scored)| match given(at) {
+            Some(result) => result.with_finite_scores(),
+            None => scored.score(evidence),
+        });
         let added = self.added.iter().filter(|_| was_observed(evidence)).map(|scored| scored.score(evidence));
         let mut results: Vec<MetricResult> = own.chain(added).collect();
-        let told = evidence.actual_state.is_some() && evidence.expected_state.is_some_and(is_declared);
-        if self.compares_state && told {
-            results.push(score(&Criterion::new(STATE, None), evidence));
+        if evidence.expected_state.is_some_and(is_declared) {
+            let compared = self.state.iter().map(|state| state.score(evidence));
+            results.extend(compared.map(|result| MetricResult { criterion: None, ..result }));
         }
         results
     }
 }
-
-const STATE: &str = "session_state_match";
 
 /// Whether the agent was observed. Rows of a data set contain neither events nor times, so the efficiency metrics
 /// would have nothing to measure. A case without turns counts as observed.
@@ -107,8 +114,10 @@ pub fn score_case(criteria: &[Criterion], evidence: &Evidence) -> Vec<MetricResu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Status;
-    use crate::domain::Trajectory;
+    use crate::domain::{AttemptKey, Content, Status, Trajectory};
+    use crate::metrics::score;
+    use serde_json::{Value, json};
+    use std::sync::Arc;
 
     #[test]
     fn what_adk_adds_is_told_of_agents_that_were_watched() {
@@ -144,6 +153,60 @@ mod tests {
     fn efficiency_is_always_measured() {
         let results = score_case(&[], &Evidence::turns(Some(&[]), &[]));
         assert_eq!(results.len(), 4);
+    }
+
+    /// An attempt whose response matches, with this expected and this actual session state.
+    fn with_state(expected: Value, actual: Option<Value>, criteria: &[Criterion]) -> Attempt {
+        let turn =
+            Invocation { final_response: Some(Content::text("model", "Sunny.")), ..Invocation::default() };
+        let turns: Arc<[Invocation]> = [turn].into();
+        let mut attempt = Attempt {
+            expected: turns.clone(),
+            actual: turns,
+            expected_state: Some(expected),
+            actual_state: actual,
+            ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "weather")
+        };
+        Scorer::new(criteria).evaluate(&mut attempt, |_| None);
+        attempt
+    }
+
+    /// Further entries do not matter: the initial state stays in the session, and agents store more than a case names.
+    #[test]
+    fn a_declared_session_state_decides() {
+        let criteria = [Criterion::new("response_match_score", Some(0.8))];
+        let expected = json!({"last_city": "Oslo"});
+        let table = [
+            (Some(json!({"preferred_units": "celsius", "last_city": "Oslo"})), Status::Passed),
+            (Some(json!({"preferred_units": "celsius", "last_city": "Rome"})), Status::Failed),
+            (Some(json!({"preferred_units": "celsius"})), Status::Failed),
+            (None, Status::NotEvaluated),
+        ];
+        for (actual, status) in table {
+            let attempt = with_state(expected.clone(), actual.clone(), &criteria);
+            assert_eq!((attempt.status, attempt.adk_status), (status, Status::Passed), "{actual:?}");
+        }
+        let none = with_state(json!({}), Some(json!({"a": 1})), &criteria);
+        assert_eq!(none.status, Status::Passed, "the case declares no state");
+        assert!(none.metrics.iter().all(|metric| metric.metric != SESSION_STATE_MATCH));
+    }
+
+    #[test]
+    fn a_criterion_sets_how_states_are_compared() {
+        let response = Criterion::new("response_match_score", Some(0.8));
+        let mut exact = Criterion::new(SESSION_STATE_MATCH, None);
+        exact.options.insert("mode".into(), "exact".into());
+        let status = |actual: Value, criteria: &[Criterion]| {
+            with_state(json!({"last_city": "Oslo"}), Some(actual), criteria).status
+        };
+        let more = json!({"last_city": "Oslo", "units": "celsius"});
+        let plain = Criterion::new(SESSION_STATE_MATCH, None);
+        assert_eq!(status(more.clone(), &[response.clone(), plain]), Status::Passed);
+        assert_eq!(status(more.clone(), &[response.clone(), exact.clone()]), Status::Failed);
+        let ignored = Criterion::new(SESSION_STATE_MATCH, Some(0.0));
+        assert_eq!(status(json!({}), &[response.clone(), ignored]), Status::Passed);
+        let undeclared = with_state(json!({}), Some(more), &[response, exact]);
+        assert_eq!(undeclared.status, Status::Passed, "{:?}", undeclared.metrics);
     }
 
     #[test]

@@ -83,6 +83,7 @@ fn sentence(finding: &Finding) -> String {
         | FindingRule::JudgedInvalid
         | FindingRule::NoVerdict
         | FindingRule::JudgeFailed
+        | FindingRule::SpendingLimitReached
         | FindingRule::ReportedReason
         | FindingRule::ProgramFailed
         | FindingRule::NotEvaluated

@@ -1,22 +1,36 @@
 //! `session_state_match`, evaltrail's own: compares the final session state with `final_session_state`, which ADK
-//! declares and never compares.
+//! declares and never compares. It decides every case that declares a state, whether or not a criterion requests it.
 
-use super::matching::holds;
 use super::measure::{Evidence, Measure, Outcome};
 use super::options::word_option;
 use super::trajectory::difference_found;
 use super::unusable::Unusable;
-use crate::diff::{Difference, DifferenceKind, differences};
-use crate::domain::{Criterion, Finding, FindingRule};
+use crate::diff::{Difference, DifferenceKind, differences, values_equal};
+use crate::domain::{Criterion, Finding, FindingRule, SESSION_STATE_MATCH};
 use serde_json::Value;
 
 /// Whether the actual state may contain more than the expected one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Mode {
-    #[default]
     Exact,
+    #[default]
     Subset,
 }
+
+/// The comparison for cases whose criteria do not request one.
+pub(super) fn standard_comparison() -> Criterion {
+    Criterion::new(SESSION_STATE_MATCH, Some(NEEDED))
+}
+
+/// A criterion with the threshold of the comparison if it compares states and has none: it then only sets options.
+pub(super) fn with_state_threshold(criterion: &Criterion) -> Criterion {
+    let compares_state = criterion.name() == SESSION_STATE_MATCH;
+    let threshold = criterion.threshold.or(compares_state.then_some(NEEDED));
+    Criterion { threshold, ..criterion.clone() }
+}
+
+/// The score is 1 or 0.
+const NEEDED: f64 = 1.0;
 
 pub(super) struct SessionState {
     mode: Mode,
@@ -32,23 +46,23 @@ impl SessionState {
 }
 
 impl Measure for SessionState {
-    fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
+    fn measure(&self, evidence: &Evidence, threshold: Option<f64>) -> Outcome {
         let turns = evidence.actual.len();
         let Some(expected) = evidence.expected_state.filter(|state| is_declared(state)) else {
-            return Outcome::none("the case has no final_session_state", turns);
+            let none = Outcome::none("the case has no final_session_state", turns);
+            return Outcome { informational: true, ..none };
         };
         let Some(actual) = evidence.actual_state else {
-            return Outcome::none("the agent did not report its session state", turns);
+            let none = Outcome::none("the agent did not report its session state", turns);
+            return Outcome { informational: threshold.is_some_and(|needed| needed <= 0.0), ..none };
         };
         let found: Vec<Difference> = differences(expected.as_object(), actual.as_object())
             .into_iter()
             .filter(|found| self.mode == Mode::Exact || !matches!(found.kind, DifferenceKind::Extra(_)))
             .collect();
-        let same = match self.mode {
-            Mode::Exact => found.is_empty() && expected.is_object() == actual.is_object(),
-            Mode::Subset => holds(actual, expected),
-        };
-        if same {
+        let are_objects = expected.is_object() && actual.is_object();
+        let is_same = if are_objects { found.is_empty() } else { values_equal(expected, actual) };
+        if is_same {
             return Outcome::whole(Some(1.0), "the state is as expected".into(), turns);
         }
         let rules = [FindingRule::StateDiffers, FindingRule::StateMissing, FindingRule::StateExtra];
@@ -97,6 +111,8 @@ mod tests {
         assert_eq!(score("subset", expected.clone(), Some(more)).0, Some(1.0));
         let (found, why) = score("subset", expected.clone(), Some(json!({"a": {"b": 2}})));
         assert_eq!((found, why.as_str()), (Some(0.0), "a.b (expected 1, got 2)"));
+        let list = score("subset", json!({"beds": [1]}), Some(json!({"beds": [1, 2]})));
+        assert_eq!(list.0, Some(0.0), "a longer list is another value");
         assert_eq!(score("exact", json!({}), Some(json!({}))).0, None);
         assert_eq!(score("exact", expected, None).0, None);
     }

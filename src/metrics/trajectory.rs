@@ -1,7 +1,7 @@
 //! `tool_trajectory_avg_score` (ADK `trajectory_evaluator.py`, 2.13): whether the turn's tool calls match the
 //! expected ones. 1 or 0 for a turn; the case's score is the mean.
 
-use super::measure::{Evidence, Measure, Outcome, Turn, by_every_turn};
+use super::measure::{Evidence, Measure, Outcome, Turn, by_every_turn, with_threshold};
 use super::options::{flag_option, number};
 use super::unusable::Unusable;
 use crate::diff::{
@@ -109,10 +109,10 @@ fn explain(options: TrajectoryOptions, turns: &[Turn], score: f64, threshold: Op
         ([], count) => format!("{}: all {count} turns match", options.label()),
         ([_], 1) => format!("{}: {}", options.label(), turns[0].words()),
         ([first, ..], count) => {
-            let needed = threshold.map(|t| format!(", {t} needed")).unwrap_or_default();
+            let score = with_threshold(score, threshold);
             let right = count - wrong.len();
             format!(
-                "{}: {right} of {count} turns match ({score:.2}{needed}); turn {}: {}",
+                "{}: {right} of {count} turns match ({score}); turn {}: {}",
                 options.label(),
                 first + 1,
                 turns[*first].words()

@@ -17,6 +17,9 @@ pub enum Unusable {
     /// An efficiency metric has a threshold.
     #[error("{0} is informational and takes no threshold")]
     TakesNoThreshold(&'static str),
+    /// The threshold is NaN or infinite.
+    #[error("the threshold {0} is not a finite number")]
+    Threshold(f64),
     /// A program of the user computes the metric.
     #[error("a program computes this metric; run or score the case to start it")]
     NeedsProgram,

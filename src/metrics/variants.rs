@@ -8,8 +8,8 @@ use super::registry::criterion_of;
 use super::rules::compared_by;
 use super::sentences::reasons;
 use crate::domain::{
-    ALLOWED_TRAJECTORY, Criterion, Finding, FindingRule, Invocation, MetricResult, Status, Trajectory,
-    Variant, is_allowed_trajectory,
+    ALLOWED_TRAJECTORY, Criterion, Finding, FindingRule, Invocation, MetricResult, SESSION_STATE_MATCH,
+    Status, Trajectory, Variant, is_allowed_trajectory,
 };
 
 /// Lets the variants of a case decide where its own trajectory does not match.
@@ -81,7 +81,10 @@ fn name_of(metric: &str) -> String {
 /// The criteria that an attempt was scored by, each with the index of its result. If a variant decided in place of a
 /// metric, the criterion has the threshold that the variant was compared with.
 pub(super) fn configured(metrics: &[MetricResult]) -> Vec<(usize, Criterion)> {
-    let own = metrics.iter().enumerate().filter(|(_, metric)| !is_allowed_trajectory(&metric.metric));
+    // A session state that is compared without a criterion is compared again without one.
+    let is_added = |metric: &MetricResult| metric.metric == SESSION_STATE_MATCH && metric.criterion.is_none();
+    let own = metrics.iter().enumerate();
+    let own = own.filter(|(_, metric)| !is_allowed_trajectory(&metric.metric) && !is_added(metric));
     let of = |(at, metric): (usize, &MetricResult)| {
         let criterion = criterion_of(metric);
         let name = name_of(&metric.metric);

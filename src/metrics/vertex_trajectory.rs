@@ -153,8 +153,14 @@ pub(super) struct Failure;
 
 impl Measure for Failure {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
-        let why =
-            evidence.error.map_or("the agent answered".into(), |error| format!("the agent failed: {error}"));
-        Outcome::whole(Some(flag(evidence.error.is_some())), why, evidence.actual.len())
+        let turns = evidence.actual.len();
+        match (evidence.error, evidence.failed) {
+            (Some(error), _) => Outcome::whole(Some(1.0), format!("the agent failed: {error}"), turns),
+            (None, Some(failed)) => {
+                let why = if failed { "the agent failed" } else { "the agent answered" };
+                Outcome::whole(Some(flag(failed)), why.into(), turns)
+            }
+            (None, None) => Outcome::none("it is not known whether the agent failed", turns),
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! What-if changes of criteria, applied to existing results.
 
+use super::registry::{direction_of, status_of};
 use super::rules::{MATCH, compared_by, replace_with_trajectory_match, with_rules};
 use super::scorer::Scorer;
 use super::variants::configured;
-use super::{Direction, info, status_of};
 use crate::domain::{Attempt, Criterion, Finding, MatchRule, MatchType, MetricResult, Status};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -29,15 +29,27 @@ impl WhatIf {
         *self == WhatIf::default()
     }
 
-    /// Adds another change, which takes precedence where both change the same. Rules that are already present are not
-    /// added again.
+    /// Adds another relaxation, found while this change was applied: its match type and thresholds take precedence.
+    /// What two different rules for one argument accept is accepted by ignoring it.
     pub fn add(&mut self, other: WhatIf) {
         self.match_type = other.match_type.or(self.match_type);
         self.ignore_args = other.ignore_args.or(self.ignore_args);
         self.thresholds.extend(other.thresholds);
         for rule in other.rules {
-            if !self.rules.contains(&rule) {
-                self.rules.push(rule);
+            let of_argument = rule.argument().map(|path| (rule.tool.clone(), path.to_string()));
+            let known = self.rules.iter_mut().find(|known| {
+                let argument = known.argument().map(|path| (known.tool.clone(), path.to_string()));
+                **known == rule || argument.is_some() && argument == of_argument
+            });
+            match (known, of_argument) {
+                (None, _) => self.rules.push(rule),
+                (Some(known), Some((tool, path))) if *known != rule => {
+                    *known = match known.has_tolerance() && rule.has_tolerance() {
+                        true => rule,
+                        false => MatchRule::about(&tool, &path, "ignore".into()),
+                    };
+                }
+                (Some(_), _) => {}
             }
         }
     }
@@ -202,13 +214,9 @@ const LISTS_AT_MOST: usize = 64;
 
 /// A known score, compared with another threshold.
 fn compared_with(known: &MetricResult, criterion: &Criterion) -> MetricResult {
-    let direction = match criterion.options.get("direction").and_then(Value::as_str) {
-        Some("lower") => Direction::Lower,
-        _ => info(criterion.name()).map_or(Direction::Higher, |metric| metric.direction),
-    };
     let status = match known.score {
         None => known.status,
-        score => status_of(direction, score, criterion.threshold),
+        score => status_of(direction_of(criterion), score, criterion.threshold),
     };
     let mut result = MetricResult { threshold: criterion.threshold, status, ..known.clone() };
     if status == Status::Failed && result.findings.is_empty() {
@@ -232,5 +240,21 @@ mod tests {
         };
         assert_eq!(names("tool_trajectory_avg_score"), ["tool_trajectory_avg_score"]);
         assert_ne!(names("trajectory_exact_match"), ["trajectory_exact_match"]);
+    }
+
+    #[test]
+    fn added_rules_for_one_argument_accept_what_both_accept() {
+        let of = |rule: &str| WhatIf { rules: vec![MatchRule::parse(rule).unwrap()], ..WhatIf::default() };
+        let added = |first: &str, second: &str| {
+            let mut change = of(first);
+            change.add(of(second));
+            change.words().join(" + ")
+        };
+        assert_eq!(added("t n case", "t n case"), "t: n case");
+        assert_eq!(added("t n case", "t n contains"), "t: n ignore");
+        assert_eq!(added("t n default 1", "t n case"), "t: n ignore");
+        assert_eq!(added("t n case", "t m case"), "t: n case + t: m case");
+        assert_eq!(added("t n tolerance 2", "t n tolerance 5"), "t: n tolerance 5.0");
+        assert_eq!(added("t n case", "t optional"), "t: n case + t: optional");
     }
 }

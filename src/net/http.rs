@@ -1,25 +1,39 @@
 //! HTTP: creating clients, reading bodies and `Retry-After`, describing errors.
 
 use futures_util::StreamExt;
-use reqwest::{Client, Response};
+use reqwest::header::{HeaderMap, LOCATION};
+use reqwest::{Client, ClientBuilder, Response, StatusCode};
 use std::time::Duration;
 use url::Url;
 
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// Creates a client. It does not follow redirects, so that keys and bodies are sent only to the given address, and it
-/// does not use a proxy for addresses on this machine.
-pub(crate) fn client(base: &Url) -> Result<Client, String> {
+/// What all clients have in common. None follows redirects, so that keys and bodies are sent only to the given address.
+pub(crate) fn client_builder() -> ClientBuilder {
     // The provider is process-wide; one that is already installed is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = Client::builder()
+    Client::builder()
         .connect_timeout(CONNECT)
         .redirect(reqwest::redirect::Policy::none())
-        .user_agent(concat!("evaltrail/", env!("CARGO_PKG_VERSION")));
-    if is_loopback(base) {
-        builder = builder.no_proxy();
-    }
+        .user_agent(concat!("evaltrail/", env!("CARGO_PKG_VERSION")))
+}
+
+/// Creates a client. It does not use a proxy for addresses on this machine.
+pub(crate) fn client(base: &Url) -> Result<Client, String> {
+    let builder = if is_loopback(base) { client_builder().no_proxy() } else { client_builder() };
     builder.build().map_err(|error| chain(&error))
+}
+
+/// The host, with its port, to which an answer redirects; `None` if it is no redirect to an address. The rest of the
+/// address is left out: it may repeat secrets of the request.
+pub(crate) fn redirect_host(status: StatusCode, headers: &HeaderMap) -> Option<String> {
+    let location = headers.get(LOCATION).filter(|_| status.is_redirection())?;
+    let url = std::str::from_utf8(location.as_bytes()).ok().and_then(|text| Url::parse(text).ok());
+    Some(match url.as_ref().and_then(|url| Some((url.host_str()?, url.port()))) {
+        Some((host, Some(port))) => format!("{host}:{port}"),
+        Some((host, None)) => host.to_string(),
+        None => "another path of the same host".into(),
+    })
 }
 
 /// Whether an address is on this machine.

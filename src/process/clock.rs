@@ -85,6 +85,53 @@ fn running() -> Duration {
     watched(|watched| watched.look().duration_since(*BEGAN).saturating_sub(watched.stopped))
 }
 
+/// A clock that shows the time of day, also after the process or the machine was suspended. Corrections of the system's clock do
+/// not change it after its start: the differences of its times are measured.
+#[derive(Debug)]
+pub(crate) struct SteadyClock {
+    began: jiff::Timestamp,
+    /// The time since the machine was started, when the clock was.
+    uptime: Duration,
+}
+
+impl SteadyClock {
+    /// A clock that shows the system's time now.
+    pub(crate) fn start() -> SteadyClock {
+        SteadyClock::at(jiff::Timestamp::now())
+    }
+
+    fn at(began: jiff::Timestamp) -> SteadyClock {
+        SteadyClock { began, uptime: uptime() }
+    }
+
+    /// The time.
+    pub(crate) fn now(&self) -> jiff::Timestamp {
+        self.at_uptime(uptime())
+    }
+
+    fn at_uptime(&self, uptime: Duration) -> jiff::Timestamp {
+        self.began.checked_add(uptime.saturating_sub(self.uptime)).unwrap_or(self.began)
+    }
+}
+
+/// The time since the machine was started, with the time in which it was suspended.
+#[cfg(unix)]
+fn uptime() -> Duration {
+    use rustix::time::{ClockId, clock_gettime};
+    // Elsewhere than on Linux, this is the clock that goes on while the machine is suspended.
+    #[cfg(not(target_os = "linux"))]
+    const CLOCK: ClockId = ClockId::Monotonic;
+    #[cfg(target_os = "linux")]
+    const CLOCK: ClockId = ClockId::Boottime;
+    Duration::try_from(clock_gettime(CLOCK)).unwrap_or_default()
+}
+
+/// The time since the process first called this. On Windows it goes on while the machine is suspended.
+#[cfg(windows)]
+fn uptime() -> Duration {
+    BEGAN.elapsed()
+}
+
 /// The time limit was exceeded.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Elapsed;
@@ -112,6 +159,25 @@ mod tests {
     async fn a_limit_ends_what_takes_longer() {
         assert_eq!(timeout(Duration::from_millis(20), std::future::pending::<()>()).await, Err(Elapsed));
         assert_eq!(timeout(Duration::from_secs(9), async { 1 }).await, Ok(1));
+    }
+
+    #[test]
+    fn a_steady_clock_shows_the_measured_time_after_its_start() {
+        // The system's clock is years later, as after a correction.
+        let began: jiff::Timestamp = "2020-01-01T00:00:00Z".parse().unwrap();
+        let (clock, watch) = (SteadyClock::at(began), Stopwatch::start());
+        let (shown, most) = (clock.now(), watch.elapsed() + Duration::from_secs(1));
+        assert!(shown >= began && shown <= began.checked_add(most).unwrap(), "{shown}");
+    }
+
+    /// While a process is suspended, no time passes for its stopwatches.
+    #[test]
+    fn a_steady_clock_shows_the_time_of_day_after_a_suspension() {
+        let began: jiff::Timestamp = "2020-01-01T00:00:00Z".parse().unwrap();
+        let clock = SteadyClock::at(began);
+        let hour = Duration::from_secs(3600);
+        assert_eq!(clock.at_uptime(clock.uptime + hour), began.checked_add(hour).unwrap());
+        assert!(uptime() >= clock.uptime && clock.uptime > Duration::ZERO);
     }
 
     #[test]

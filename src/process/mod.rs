@@ -1,17 +1,33 @@
-//! Child processes: their environment, their output with limits, and the termination of a child together with every
-//! process that it started. Time limits exclude the time in which evaltrail itself was suspended.
+//! Child processes and temporary folders, which end with evaltrail.
+//!
+//! A child has a fixed environment and an output with limits, and is terminated together with every process that it started.
+//! Time limits exclude the time in which evaltrail itself was suspended.
 
 pub(crate) mod clock;
+mod ended;
 mod host;
 #[cfg(windows)]
 mod job;
 #[cfg(unix)]
 mod keeper;
+mod open_files;
+mod private_folder;
 mod program;
+mod runtimes;
 
+pub(crate) use ended::has_ended;
 pub use host::host_name;
 #[cfg(windows)]
 pub use job::run_as_keeper;
 #[cfg(unix)]
 pub use keeper::run_as_keeper;
+pub(crate) use open_files::{open_file_limit, open_file_limit_error, raise_open_file_limit};
+#[cfg(unix)]
+pub(crate) use private_folder::signals_are_handled;
+pub(crate) use private_folder::{
+    PrivateFolder, exit, remove_left_over_folders, remove_private_folders_on_signals,
+};
 pub(crate) use program::{Program, Tail};
+#[cfg(test)]
+pub(crate) use runtimes::BusyWorkers;
+pub(crate) use runtimes::{Runtimes, watch_workers};

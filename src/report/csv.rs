@@ -2,32 +2,14 @@
 
 use super::{attempts_in_order, metric_names};
 use crate::domain::{EndedAttempt, RunState, ToolCounts, clean};
+use crate::formats::REPORT_COLUMNS;
 use std::io::{self, Write};
-
-const HEAD: &[&str] = &[
-    "eval_set",
-    "file",
-    "eval_id",
-    "attempt",
-    "status",
-    "quarantined_until",
-    "latency_s",
-    "error",
-    "prompt",
-    "response",
-    "end",
-    "tools_stubbed",
-    "tools_nearest",
-    "tools_made_to_fail",
-    "tools_live",
-    "tools_missing",
-];
 
 /// Writes the report of a run. Errors: those of `out`, and attempts that cannot be read.
 pub(super) fn write_csv_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let metrics = metric_names(state);
     let mut writer = csv::Writer::from_writer(out);
-    let mut head: Vec<String> = HEAD.iter().map(ToString::to_string).collect();
+    let mut head: Vec<String> = REPORT_COLUMNS.iter().map(ToString::to_string).collect();
     head.extend(
         metrics.iter().flat_map(|m| [text(&format!("{m}/score")), text(&format!("{m}/explanation"))]),
     );
@@ -51,7 +33,7 @@ fn row(state: &RunState, ended: &EndedAttempt, metrics: &[String]) -> io::Result
         attempt.key.attempt.to_string(),
         attempt.status.key().to_string(),
         state.plan.cases.quarantine(attempt.key.case).map_or(String::new(), |one| text(&one.until)),
-        attempt.latency_s.to_string(),
+        attempt.latency_s.map(|seconds| seconds.to_string()).unwrap_or_default(),
         text(attempt.error.as_deref().unwrap_or_default()),
         text(&prompt),
         text(&response),

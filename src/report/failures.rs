@@ -1,7 +1,7 @@
 //! The cases of a run that did not pass, and what they share.
 
 use crate::analysis::{FailureGroups, group_failures};
-use crate::domain::{Attempt, AttemptKey, CaseTally, Cause, EndedAttempt, RunState, Status};
+use crate::domain::{Attempt, AttemptKey, CaseTally, Cause, EndedAttempt, RunState, Status, worst_attempt};
 use crate::metrics::common_relaxation;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,9 +10,11 @@ use std::sync::Arc;
 pub(super) struct FailedCase {
     /// The number of attempts that passed.
     pub(super) passed: usize,
+    /// The number of attempts that were evaluated.
+    pub(super) evaluated: usize,
     /// The number of attempts that ended.
     pub(super) ended: usize,
-    /// The first attempt that did not pass.
+    /// The attempt that represents the case ([`worst_attempt`]).
     pub(super) key: AttemptKey,
     /// Its status.
     pub(super) status: Status,
@@ -32,20 +34,20 @@ pub(super) fn failed_cases(state: &RunState) -> Vec<FailedCase> {
         }
     };
     let failed = |case: usize| {
-        let CaseTally { passed, ended, .. } = state.tally(case);
+        let CaseTally { passed, ended, evaluated, .. } = state.tally(case);
         if passed == ended {
             return None;
         }
         let attempts = state.attempts_of(case);
-        let attempt = attempts.iter().find(|attempt| attempt.status != Status::Passed)?;
+        let attempt = worst_attempt(&attempts)?;
         let causes = shared(&attempt.causes);
-        Some(FailedCase { passed, ended, key: attempt.key, status: attempt.status, causes })
+        Some(FailedCase { passed, evaluated, ended, key: attempt.key, status: attempt.status, causes })
     };
     (0..state.plan.cases.len()).filter_map(failed).collect()
 }
 
 impl FailedCase {
-    /// The first attempt that did not pass.
+    /// The attempt that represents the case.
     pub(super) fn attempt(&self, state: &RunState) -> Option<Arc<EndedAttempt>> {
         state.attempt(self.key)
     }

@@ -16,10 +16,12 @@ const LONGEST: usize = 1000;
 /// then warnings for failures of quarantined cases.
 /// `top` is the folder of the repository, from which GitHub reads the paths of files.
 pub fn github_annotations(state: &RunState, top: Option<&Path>) -> Vec<String> {
-    let is_quarantined = |case: &FailedCase| state.plan.cases.quarantine(case.key.case).is_some();
-    let (apart, counted): (Vec<_>, Vec<_>) = failed_cases(state).into_iter().partition(is_quarantined);
+    let is_not_counted = |case: &FailedCase| {
+        state.plan.cases.quarantine(case.key.case).is_some() || state.passes_gate(case.key.case)
+    };
+    let (not_counted, counted): (Vec<_>, Vec<_>) = failed_cases(state).into_iter().partition(is_not_counted);
     let mut lines = annotations((state, top), "error", &counted);
-    lines.extend(annotations((state, top), "warning", &apart));
+    lines.extend(annotations((state, top), "warning", &not_counted));
     if lines.len() > MOST {
         let more = lines.split_off(MOST - 1);
         let level = if more.iter().any(|line| line.starts_with("::error")) { "error" } else { "warning" };

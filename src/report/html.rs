@@ -2,8 +2,12 @@
 
 use super::failures::{change_for, failed_cases, groups_headline, groups_of, listed_groups, percent};
 use super::open_command::{export_command, open_command};
-use super::{attempts_in_order, quarantine_words, run_remarks};
-use crate::domain::{EndedAttempt, Invocation, MetricResult, RunState, Status, clean, value_text};
+use super::{attempts_in_order, no_score_words, run_remarks, titled, why_not_counted};
+use crate::analysis::repeated_passes;
+use crate::domain::{
+    EndedAttempt, Invocation, MetricResult, RunState, Status, clean, compared_texts, score_text,
+    seconds_text, value_text,
+};
 use crate::metrics::aggregates;
 use std::fmt::Write;
 use std::io;
@@ -48,6 +52,7 @@ pub(super) fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io:
         let _ = writeln!(out, "<p>{}</p>", text(&words));
     }
     metrics(state, &mut out);
+    repeats(state, &mut out);
     if state.totals.passed < state.totals.ended() {
         let command = text(&export_command(&state.plan));
         let _ = writeln!(
@@ -56,9 +61,12 @@ pub(super) fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io:
         );
     }
     groups(state, &mut out);
-    for attempt in attempts_in_order(state) {
-        case(state, &attempt, &mut out)?;
-        to.write_all(std::mem::take(&mut out).as_bytes())?;
+    for at in 0..state.plan.cases.len() {
+        let passes_gate = state.passes_gate(at);
+        for attempt in state.attempts_of(at) {
+            case(state, &attempt, passes_gate, &mut out)?;
+            to.write_all(std::mem::take(&mut out).as_bytes())?;
+        }
     }
     to.write_all(out.as_bytes())?;
     to.write_all(b"</body>\n</html>\n")
@@ -86,14 +94,15 @@ fn groups(state: &RunState, out: &mut String) {
         }
         out.push_str("<ul>\n");
         for attempt in group.members.iter().filter_map(|at| failed[*at].attempt(state)) {
-            let set = state.plan.set_of(attempt.key.case);
+            let set = state.plan.set_name(attempt.key.case);
             let (status, name) = (attempt.status, text(&attempt.eval_id));
             let glyph = format!("<span class=\"{}\">{}</span>", status.key(), status.glyph());
+            let not_counted = why_not_counted(state, &attempt, state.passes_gate(attempt.key.case));
             let _ = writeln!(
                 out,
                 "<li>{glyph} {} › {name}: {}",
-                text(&set.id),
-                text(&format!("{}{}", quarantine_words(state, &attempt), attempt.reason()))
+                text(&set),
+                text(&format!("{not_counted}{}", attempt.reason()))
             );
         }
         out.push_str("</ul></details>\n");
@@ -108,8 +117,8 @@ fn metrics(state: &RunState, out: &mut String) {
     }
     out.push_str("</tr>\n");
     let number = |value: Option<f64>| value.map_or("—".into(), |value| format!("{value:.3}"));
-    for of in aggregates(attempts_in_order(state)) {
-        let _ = write!(out, "<tr><td>{}", text(&of.metric));
+    for of in titled(state, aggregates(attempts_in_order(state))) {
+        let _ = write!(out, "<tr><td>{}{}", text(&of.metric), text(&no_score_words(&of)));
         let counts = [of.valid, of.errored, of.total].map(|count| count.to_string());
         let cells = [number(of.mean), number(of.std)].into_iter().chain(counts);
         for value in cells.chain([of.min, of.median, of.p90, of.p95].map(number)) {
@@ -120,20 +129,41 @@ fn metrics(state: &RunState, out: &mut String) {
     out.push_str("</table>\n");
 }
 
-fn case(state: &RunState, ended: &EndedAttempt, out: &mut String) -> io::Result<()> {
+/// pass@k and pass^k of a run whose cases were repeated, and how many cases are flaky.
+fn repeats(state: &RunState, out: &mut String) {
+    let Some(passes) = repeated_passes(state) else { return };
+    if !passes.by_k.is_empty() {
+        out.push_str("<table><tr><th>k<th class=\"n\">pass@k<th class=\"n\">pass^k</tr>\n");
+    }
+    for of in &passes.by_k {
+        let cells = [of.pass_at, of.pass_hat].map(|value| format!("<td class=\"n\">{value:.3}"));
+        let _ = writeln!(out, "<tr><td>{}{}</tr>", of.k, cells.concat());
+    }
+    if !passes.by_k.is_empty() {
+        out.push_str("</table>\n");
+    }
+    for words in passes.remarks() {
+        let _ = writeln!(out, "<p>{}</p>", text(&words));
+    }
+}
+
+fn case(state: &RunState, ended: &EndedAttempt, passes_gate: bool, out: &mut String) -> io::Result<()> {
     let attempt = ended.read_to_write()?;
-    let set = state.plan.set_of(attempt.key.case);
+    let set = state.plan.set_name(attempt.key.case);
     let open = if attempt.status == Status::Passed { "" } else { " open" };
     let status = attempt.status;
     let _ = writeln!(
         out,
-        "<details{open}><summary><span class=\"{}\">{} {}</span> {} › {} ({:.1} s)</summary>",
+        "<details{open}><summary><span class=\"{}\">{} {}</span> {} › {}{}</summary>",
         status.key(),
         status.glyph(),
         status.label(),
-        text(&set.id),
+        text(&set),
         text(&ended.title(u32::MAX)),
-        attempt.latency_s
+        match attempt.latency_s {
+            Some(_) => format!(" ({})", seconds_text(attempt.latency_s)),
+            None => String::new(),
+        }
     );
     if let Some(error) = &attempt.error {
         let _ = writeln!(out, "<pre class=\"errored\">{}</pre>", text(error));
@@ -142,12 +172,12 @@ fn case(state: &RunState, ended: &EndedAttempt, out: &mut String) -> io::Result<
     if !remarks.is_empty() {
         let _ = writeln!(out, "<p>{}</p>", text(&remarks));
     }
-    let quarantined = quarantine_words(state, ended);
-    if !quarantined.is_empty() {
+    let not_counted = why_not_counted(state, ended, passes_gate);
+    if !not_counted.is_empty() {
         let _ = writeln!(
             out,
             "<p class=\"not_evaluated\">{}</p>",
-            text(quarantined.trim_end_matches([':', ' ']))
+            text(not_counted.trim_end_matches([':', ' ']))
         );
     }
     if status != Status::Passed {
@@ -178,15 +208,21 @@ fn case(state: &RunState, ended: &EndedAttempt, out: &mut String) -> io::Result<
 fn scores(metrics: &[MetricResult], out: &mut String) {
     out.push_str("<table>\n");
     for metric in metrics {
-        let number = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
+        let (score, threshold) = match (metric.score, metric.threshold) {
+            (Some(score), Some(threshold)) => compared_texts(score, threshold),
+            (score, threshold) => {
+                let text = |value: Option<f64>| value.map(score_text).unwrap_or_default();
+                (text(score), text(threshold))
+            }
+        };
         let _ = writeln!(
             out,
             "<tr><td class=\"{}\">{} {}<td class=\"n\">{}<td class=\"n\">{}<td>{}</tr>",
             metric.status.key(),
             metric.status.glyph(),
             text(&metric.metric),
-            number(metric.score),
-            number(metric.threshold),
+            score,
+            threshold,
             text(&metric.explanation)
         );
     }

@@ -4,7 +4,7 @@ use super::failures::{change_for, failed_cases, groups_of};
 use super::json_case::WrittenCase;
 use super::{attempts_in_order, cases_not_run};
 use crate::analysis::{FailureGroup, PassCount, RepeatedPass, count_of, repeated_passes};
-use crate::domain::RunState;
+use crate::domain::{RunState, Spent};
 use crate::formats::json::write_with_list;
 use crate::metrics::{Aggregate, aggregates};
 use serde_json::{Value, json};
@@ -13,6 +13,11 @@ use std::io::{self, Write};
 /// Writes the report of a run, indented. Errors: those of `out`, and attempts that cannot be read.
 pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let totals = state.totals;
+    let of_metric = |of: &Aggregate| {
+        let mut summary = summary(of);
+        summary["different_options"] = state.plan.has_different_scoring(&of.metric).into();
+        summary
+    };
     let mut report = json!({
         "evaltrail": env!("CARGO_PKG_VERSION"),
         "run_id": state.plan.run_id,
@@ -20,14 +25,20 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
         "duration_s": state.ended,
         "agent": state.plan.agent_label(),
         "summary": {
-            "cases": totals.ended(),
+            "cases": (0..state.plan.cases.len()).filter(|case| state.has_ended(*case)).count(),
+            // The counts by status are of attempts.
+            "attempts": totals.ended(),
+            "pass_rate": totals.pass_rate(),
             "passed": totals.passed,
             "failed": totals.failed,
             "errored": totals.errored,
             "not_evaluated": totals.not_evaluated,
             // Among those that did not pass.
             "quarantined": state.quarantined().ended(),
-            "metrics": aggregates(attempts_in_order(state)).iter().map(summary).collect::<Vec<_>>(),
+            // What the judges of all attempts spent.
+            "judges": state.finished.iter().filter_map(|attempt| attempt.spent).reduce(Spent::and),
+            "gate": gate(state),
+            "metrics": aggregates(attempts_in_order(state)).iter().map(of_metric).collect::<Vec<_>>(),
             "groups": groups(state),
         },
         "not_run": not_run(state),
@@ -35,8 +46,11 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
     });
     if state.plan.options.repeat > 1 {
         report["summary"]["repeats"] = repeats(state);
-        let of_k = |of: &RepeatedPass| json!({"k": of.k, "pass_at_k": of.pass_at, "pass_hat_k": of.pass_hat, "cases": of.cases});
-        report["summary"]["repeated_passes"] = repeated_passes(state).iter().map(of_k).collect();
+    }
+    if let Some(passes) = repeated_passes(state) {
+        let of_k = |of: &RepeatedPass| json!({"k": of.k, "pass_at_k": of.pass_at, "pass_hat_k": of.pass_hat, "cases": passes.cases});
+        report["summary"]["repeated_passes"] = passes.by_k.iter().map(of_k).collect();
+        report["summary"]["flaky"] = passes.flaky.into();
     }
     let cases = attempts_in_order(state).map(|ended| {
         let (attempt, unsteady) = (ended.read_to_write()?, ended.unsteady);
@@ -45,18 +59,31 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
     write_with_list(out, &report, "cases", cases, |text| text)
 }
 
+/// The gate, and how many of the planned cases pass it and do not; quarantined ones are among the latter.
+fn gate(state: &RunState) -> Value {
+    let counts = state.gate_counts();
+    json!({
+        "name": state.plan.options.gate.name(),
+        "passed": counts.passed,
+        "not_passed": counts.planned - counts.passed,
+        "quarantined": counts.quarantined,
+    })
+}
+
 fn not_run(state: &RunState) -> Vec<Value> {
-    let name = |case: usize| json!({"eval_set": state.plan.set_of(case).id, "eval_id": state.plan.cases.eval_id(case)});
-    cases_not_run(state).map(name).collect()
+    cases_not_run(state).map(|case| case_name(state, case)).collect()
+}
+
+/// What identifies a case. Sets in different folders may have the same id.
+fn case_name(state: &RunState, case: usize) -> Value {
+    let set = state.plan.set_of(case);
+    json!({"eval_set": set.id, "file": set.file, "eval_id": state.plan.cases.eval_id(case)})
 }
 
 /// What failed cases share: the most specific groups, the largest first. The cases of a group are in the file's order.
 fn groups(state: &RunState) -> Vec<Value> {
     let failed = failed_cases(state);
-    let name = |at: &usize| {
-        let case = failed[*at].key.case;
-        json!({"eval_set": state.plan.set_of(case).id, "eval_id": state.plan.cases.eval_id(case)})
-    };
+    let name = |at: &usize| case_name(state, failed[*at].key.case);
     let found = groups_of(&failed);
     let group = |group: &FailureGroup| {
         let cases: Vec<Value> = group.members.iter().map(name).collect();
@@ -87,6 +114,8 @@ fn summary(of: &Aggregate) -> Value {
         "median": of.median,
         "p90": of.p90,
         "p95": of.p95,
+        // Why the first attempt without a score has none.
+        "why_no_score": (!of.why_none.is_empty()).then_some(&of.why_none),
     })
 }
 
@@ -100,11 +129,13 @@ fn repeats(state: &RunState) -> Value {
         };
         json!({
             "eval_set": state.plan.set_of(case).id,
+            "file": state.plan.set_of(case).file,
             "eval_id": state.plan.cases.eval_id(case),
             "attempts": attempts.len(),
             "passed": count.passed,
             "evaluated": count.of,
             "flaky": count.is_flaky(),
+            "passes_gate": state.passes_gate(case),
             "pass_rate": count.rate(),
             "pass_rate_95": count.interval().map(|(low, high)| [low, high]),
             "pass_at_k": of_k(PassCount::pass_at),

@@ -26,7 +26,7 @@ struct CaseFields<'a> {
     attempt: u32,
     status: Status,
     adk_status: u8,
-    latency_s: f64,
+    latency_s: Option<f64>,
     error: Option<&'a str>,
     metrics: Vec<MetricFields<'a>>,
     invocations: Vec<TurnFields<'a>>,

@@ -1,7 +1,7 @@
 //! JUnit XML, valid for any input: one test suite per eval set, one test case per attempt.
 
 use super::open_command::open_command;
-use super::{cases_not_run, quarantine_words};
+use super::{cases_not_run, why_not_counted};
 use crate::domain::{AttemptSummary, RunState, Status, clean};
 use quick_xml::Writer;
 use quick_xml::events::{BytesText, Event};
@@ -15,16 +15,16 @@ const SKIPPED: &str = "skipped";
 pub(super) fn write_junit_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = Writer::new_with_indent(out, b' ', 2);
     writer.write_event(Event::Decl(quick_xml::events::BytesDecl::new("1.0", Some("UTF-8"), None)))?;
-    let (totals, apart, not_run) = (state.totals, state.quarantined(), cases_not_run(state).count());
+    let (totals, not_counted, not_run) = (state.totals, state.not_counted(), cases_not_run(state).count());
     writer
         .create_element("testsuites")
         .with_attribute(("name", "evaltrail"))
         .with_attribute(("tests", (totals.ended() + not_run).to_string().as_str()))
-        .with_attribute(("failures", (totals.failed - apart.failed).to_string().as_str()))
-        .with_attribute(("errors", (totals.errored - apart.errored).to_string().as_str()))
+        .with_attribute(("failures", (totals.failed - not_counted.failed).to_string().as_str()))
+        .with_attribute(("errors", (totals.errored - not_counted.errored).to_string().as_str()))
         .with_attribute((
             "skipped",
-            (totals.not_evaluated + apart.failed + apart.errored + not_run).to_string().as_str(),
+            (totals.not_evaluated + not_counted.failed + not_counted.errored + not_run).to_string().as_str(),
         ))
         .write_inner_content(|writer| {
             (0..state.plan.sets.len()).try_for_each(|set| suite(writer, state, set))
@@ -35,12 +35,18 @@ pub(super) fn write_junit_report(state: &RunState, out: &mut dyn Write) -> io::R
 fn suite(writer: &mut Writer<&mut dyn Write>, state: &RunState, set: usize) -> io::Result<()> {
     let cases = || (0..state.plan.cases.len()).filter(|case| state.plan.cases.set(*case) == set);
     let not_run = || cases_not_run(state).filter(|case| state.plan.cases.set(*case) == set);
-    let attempts = || cases().flat_map(|case| state.attempts_of(case));
+    let of_case = |case: usize| {
+        let passes_gate = state.passes_gate(case);
+        state.attempts_of(case).into_iter().map(move |attempt| (attempt, passes_gate))
+    };
+    let attempts = || cases().flat_map(of_case);
     let mut counts: BTreeMap<Option<&str>, usize> = BTreeMap::new();
-    attempts().for_each(|attempt| *counts.entry(element_of(state, &attempt)).or_default() += 1);
+    attempts().for_each(|(attempt, passes_gate)| {
+        *counts.entry(element_of(state, &attempt, passes_gate)).or_default() += 1;
+    });
     *counts.entry(Some(SKIPPED)).or_default() += not_run().count();
     let count = |kind| counts.get(&Some(kind)).copied().unwrap_or(0).to_string();
-    let planned = &state.plan.sets[set];
+    let (planned, name) = (&state.plan.sets[set], state.plan.name_of_set(set));
     writer
         .create_element("testsuite")
         .with_attribute(("name", valid(&planned.file).as_str()))
@@ -49,8 +55,9 @@ fn suite(writer: &mut Writer<&mut dyn Write>, state: &RunState, set: usize) -> i
         .with_attribute(("errors", count("error").as_str()))
         .with_attribute(("skipped", count(SKIPPED).as_str()))
         .write_inner_content(|writer| {
-            attempts().try_for_each(|attempt| case(writer, state, &planned.id, &attempt))?;
-            not_run().try_for_each(|case| case_not_run(writer, &planned.id, state.plan.cases.eval_id(case)))
+            attempts()
+                .try_for_each(|(attempt, passes_gate)| case(writer, state, &name, (&attempt, passes_gate)))?;
+            not_run().try_for_each(|case| case_not_run(writer, &name, state.plan.cases.eval_id(case)))
         })?;
     Ok(())
 }
@@ -59,22 +66,23 @@ fn case(
     writer: &mut Writer<&mut dyn Write>,
     state: &RunState,
     set_id: &str,
-    attempt: &AttemptSummary,
+    (attempt, passes_gate): (&AttemptSummary, bool),
 ) -> io::Result<()> {
     let name = attempt.title(state.plan.options.repeat);
+    let time = attempt.latency_s.map(|seconds| format!("{:.3}", seconds.abs()));
     let element = writer
         .create_element("testcase")
         .with_attribute(("classname", valid(set_id).as_str()))
         .with_attribute(("name", valid(&name).as_str()))
-        .with_attribute(("time", format!("{:.3}", attempt.latency_s).as_str()));
+        .with_attributes(time.as_deref().map(|time| ("time", time)));
     let remarks = valid(&attempt.remarks());
-    let Some(kind) = element_of(state, attempt) else {
+    let Some(kind) = element_of(state, attempt, passes_gate) else {
         return match remarks.is_empty() {
             true => element.write_empty().map(|_| ()),
             false => element.write_inner_content(|writer| system_out(writer, &remarks)).map(|_| ()),
         };
     };
-    let said = valid(&format!("{}{}", quarantine_words(state, attempt), why(attempt)));
+    let said = valid(&format!("{}{}", why_not_counted(state, attempt, passes_gate), why(attempt)));
     let first = said.lines().next().unwrap_or_default().to_string();
     let said = format!("{said}\n\nto open it: {}", valid(&open_command(&state.plan, &attempt.eval_id)));
     element.write_inner_content(|writer| {
@@ -106,12 +114,13 @@ fn system_out(writer: &mut Writer<&mut dyn Write>, remarks: &str) -> io::Result<
     writer.create_element("system-out").write_text_content(BytesText::new(remarks)).map(|_| ())
 }
 
-/// The element for the result of an attempt; `None` if it passed. Failures of quarantined cases are skipped.
-fn element_of(state: &RunState, attempt: &AttemptSummary) -> Option<&'static str> {
-    let is_quarantined = state.plan.cases.quarantine(attempt.key.case).is_some();
+/// The element for the result of an attempt; `None` if it passed. Failures that do not fail the run are skipped: those of
+/// quarantined cases, and of cases that pass the gate.
+fn element_of(state: &RunState, attempt: &AttemptSummary, passes_gate: bool) -> Option<&'static str> {
+    let is_counted = state.plan.cases.quarantine(attempt.key.case).is_none() && !passes_gate;
     match attempt.status {
         Status::Passed => None,
-        _ if is_quarantined => Some(SKIPPED),
+        _ if !is_counted => Some(SKIPPED),
         Status::Failed => Some("failure"),
         Status::Errored => Some("error"),
         Status::NotEvaluated | Status::Informational => Some(SKIPPED),

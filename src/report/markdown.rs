@@ -2,7 +2,8 @@
 
 use super::failures::{change_for, failed_cases, groups_headline, groups_of, listed_groups, percent};
 use super::open_command::{export_command, open_command};
-use super::{attempts_in_order, quarantine_words, run_remarks, why_with_remarks};
+use super::{attempts_in_order, no_score_words, run_remarks, titled, why_not_counted, why_with_remarks};
+use crate::analysis::repeated_passes;
 use crate::domain::{EndedAttempt, RunState, Status, clean_line};
 use crate::metrics::{Aggregate, aggregates};
 use std::fmt::Write;
@@ -43,7 +44,8 @@ pub(super) fn markdown_report(state: &RunState) -> String {
     for words in run_remarks(state) {
         let _ = writeln!(out, "{}\n", cell(&words));
     }
-    metrics_table(&aggregates(attempts_in_order(state)), &mut out);
+    metrics_table(&titled(state, aggregates(attempts_in_order(state))), &mut out);
+    repeats_table(state, &mut out);
     let bad = totals.ended() - totals.passed;
     if bad == 0 {
         return out;
@@ -53,14 +55,15 @@ pub(super) fn markdown_report(state: &RunState) -> String {
     groups_table(state, &mut out);
     out.push_str("\n| | case | why |\n|---|---|---|\n");
     for attempt in &listed {
-        let set = state.plan.set_of(attempt.key.case);
-        let name = cell(&format!("{} › {}", set.id, attempt.title(state.plan.options.repeat)));
+        let set = state.plan.set_name(attempt.key.case);
+        let name = cell(&format!("{set} › {}", attempt.title(state.plan.options.repeat)));
+        let not_counted = why_not_counted(state, attempt, state.passes_gate(attempt.key.case));
         let _ = writeln!(
             out,
             "| {} {} | {name} | {} |",
             attempt.status.glyph(),
             attempt.status.label(),
-            cell(&format!("{}{}", quarantine_words(state, attempt), why_with_remarks(attempt)))
+            cell(&format!("{not_counted}{}", why_with_remarks(attempt)))
         );
     }
     if bad > LISTED {
@@ -75,6 +78,20 @@ pub(super) fn markdown_report(state: &RunState) -> String {
     out
 }
 
+/// pass@k and pass^k of a run whose cases were repeated, and how many cases are flaky.
+fn repeats_table(state: &RunState, out: &mut String) {
+    let Some(passes) = repeated_passes(state) else { return };
+    if !passes.by_k.is_empty() {
+        out.push_str("\n| k | pass@k | pass^k |\n|--:|--:|--:|\n");
+    }
+    for of in &passes.by_k {
+        let _ = writeln!(out, "| {} | {:.3} | {:.3} |", of.k, of.pass_at, of.pass_hat);
+    }
+    for words in passes.remarks() {
+        let _ = writeln!(out, "\n{}", cell(&words));
+    }
+}
+
 /// What failed cases share, with the first cases of each cause.
 fn groups_table(state: &RunState, out: &mut String) {
     let failed = failed_cases(state);
@@ -85,7 +102,7 @@ fn groups_table(state: &RunState, out: &mut String) {
     for group in groups.iter().take(GROUPS_LISTED) {
         let name = |at: &usize| {
             let case = failed[*at].key.case;
-            cell(&format!("{} › {}", state.plan.set_of(case).id, state.plan.cases.eval_id(case)))
+            cell(&format!("{} › {}", state.plan.set_name(case), state.plan.cases.eval_id(case)))
         };
         let (size, nesting) = (group.members.len(), if group.is_nested { "↳ " } else { "" });
         let mut cause = format!("{nesting}{}", cell(&group.cause));
@@ -119,7 +136,7 @@ fn metrics_table(metrics: &[Aggregate], out: &mut String) {
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} / {} / {} | {} | {} | {} | {} |",
-            cell(&of.metric),
+            cell(&format!("{}{}", of.metric, no_score_words(of))),
             number(of.mean),
             number(of.std),
             of.valid,

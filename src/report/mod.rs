@@ -11,17 +11,20 @@ mod json_case;
 mod junit;
 mod markdown;
 mod open_command;
+mod rerun;
 mod text;
 mod vertex;
 
-pub use comparison::{ComparedRuns, p_words, started_words};
+pub use comparison::{ComparedRuns, started_words};
 pub use format::ReportFormat;
 pub use github::github_annotations;
 pub use json::write_json_report;
 pub use open_command::shell_word;
+pub use rerun::rerun_of_plan;
 pub use text::{Paint, case_line, run_summary};
 
-use crate::domain::{AttemptSummary, EndedAttempt, RunState, Status, ToolCounts};
+use crate::domain::{AttemptSummary, EndedAttempt, Gate, Quarantine, RunState, Status, ToolCounts};
+use crate::metrics::Aggregate;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -54,20 +57,48 @@ fn run_remarks(state: &RunState) -> Vec<String> {
         1 => Some("1 case was not run to its end".to_string()),
         count => Some(format!("{count} cases were not run to their end")),
     };
+    let gate = gate_remark(state);
     let shard = state.plan.options.shard;
     let part = shard
         .filter(|shard| shard.of > 1)
         .map(|shard| format!("this is {}; evaltrail merge merges the shards to one run", shard.words()));
-    let of_plan = part.into_iter().chain(not_run);
+    let of_plan = gate.into_iter().chain(part).chain(not_run);
     of_plan.chain(tools.map(ToolCounts::words)).chain(no_fault).chain(alone).chain(ends).collect()
 }
 
-/// How long the case of an attempt that did not pass is quarantined, and why, before its reason; empty if it is not.
-fn quarantine_words(state: &RunState, attempt: &AttemptSummary) -> String {
-    let quarantine = state.plan.cases.quarantine(attempt.key.case);
-    let Some(quarantine) = quarantine.filter(|_| attempt.status != Status::Passed) else {
-        return String::new();
-    };
+/// Which gate decides about a case, and how many cases pass it; `None` if each case has one attempt, which decides.
+fn gate_remark(state: &RunState) -> Option<String> {
+    let options = &state.plan.options;
+    let decides = options.repeat > 1 || options.gate != Gate::All;
+    decides.then(|| {
+        let counts = state.gate_counts();
+        let others = match counts.quarantined {
+            0 => String::new(),
+            quarantined => format!(", {quarantined} of the others quarantined"),
+        };
+        format!(
+            "gate {}: {} of {} cases pass{others} ({})",
+            options.gate.name(),
+            counts.passed,
+            counts.planned,
+            options.gate.words()
+        )
+    })
+}
+
+/// Why an attempt that did not pass does not fail the run, before its reason: its case passes the gate, or is quarantined
+/// for some time. Empty if it fails the run. `passes_gate` is [`RunState::passes_gate`] of the case.
+fn why_not_counted(state: &RunState, attempt: &AttemptSummary, passes_gate: bool) -> String {
+    match state.plan.cases.quarantine(attempt.key.case) {
+        _ if attempt.status == Status::Passed => String::new(),
+        Some(quarantine) => quarantine_words(quarantine),
+        None if passes_gate => format!("the case passes by --gate {}: ", state.plan.options.gate.name()),
+        None => String::new(),
+    }
+}
+
+/// "quarantined 2026-01-01 to 2026-02-01 (flaky): ".
+fn quarantine_words(quarantine: &Quarantine) -> String {
     let why = if quarantine.why.is_empty() { String::new() } else { format!(" ({})", quarantine.why) };
     format!("quarantined {} to {}{why}: ", quarantine.since, quarantine.until)
 }
@@ -81,6 +112,24 @@ fn cases_not_run(state: &RunState) -> impl Iterator<Item = usize> {
 /// The attempts in the plan's order.
 fn attempts_in_order(state: &RunState) -> impl Iterator<Item = Arc<EndedAttempt>> {
     (0..state.plan.cases.len()).flat_map(|case| state.attempts_of(case))
+}
+
+/// The statistics of the metrics of a run, for a table: a metric that the sets of the run compute in different ways has a
+/// remark in its name.
+fn titled(state: &RunState, aggregates: Vec<Aggregate>) -> Vec<Aggregate> {
+    let titled = |of: Aggregate| match state.plan.has_different_scoring(&of.metric) {
+        true => Aggregate { metric: format!("{} (different options)", of.metric), ..of },
+        false => of,
+    };
+    aggregates.into_iter().map(titled).collect()
+}
+
+/// Why a metric has no score at all, to be put behind its name; empty if it has one, or the reason is not known.
+fn no_score_words(of: &Aggregate) -> String {
+    match of.valid == 0 && !of.why_none.is_empty() {
+        true => format!(" (no score: {})", of.why_none),
+        false => String::new(),
+    }
 }
 
 /// The metrics of a run, in the order they first appear.

@@ -3,11 +3,11 @@
 use super::failures::{
     FailedCase, ListedGroup, change_for, failed_cases, groups_headline, groups_of, listed_groups, percent,
 };
-use super::quarantine_words;
-use crate::analysis::{RepeatedPass, count_of, repeated_passes};
-use crate::config::is_agent_address;
+use super::{titled, why_not_counted};
+use crate::analysis::{PassCount, RepeatedPass, RepeatedPasses, repeated_passes};
 use crate::domain::{
-    AgentSpec, AttemptSummary, EndedAttempt, MetricSummary, RunState, Spent, Status, StubMode, clean_line,
+    AgentSpec, AttemptSummary, EndedAttempt, MetricSummary, RunState, Spent, Status, clean_line,
+    compared_texts, score_text, seconds_text,
 };
 use crate::metrics::{Aggregate, aggregates};
 use std::collections::BTreeSet;
@@ -58,13 +58,13 @@ impl Paint {
 
 /// A line for an attempt, followed by lines with the reasons why it did not pass.
 pub fn case_line(state: &RunState, attempt: &AttemptSummary, paint: Paint) -> String {
-    let set = state.plan.set_of(attempt.key.case);
+    let set = state.plan.set_name(attempt.key.case);
     let title = attempt.title(state.plan.options.repeat);
-    let name = format!("{} › {}", clean_line(&set.id), clean_line(&title));
-    let time = paint.faint(&format!("{:.1}s", attempt.latency_s));
+    let name = format!("{} › {}", clean_line(&set), clean_line(&title));
+    let time = attempt.latency_s.map(|_| paint.faint(&format!("  {}", seconds_text(attempt.latency_s))));
     let unsteady = if attempt.unsteady { "  ≈ unsteady" } else { "" };
     let glyph = paint.status(attempt.status, attempt.status.glyph());
-    let mut out = format!("{glyph} {name}  {time}{unsteady}");
+    let mut out = format!("{glyph} {name}{}{unsteady}", time.unwrap_or_default());
     if let Some(error) = &attempt.error {
         let _ = write!(out, "\n    {}", paint.status(Status::Errored, &clean_line(error)));
     }
@@ -87,16 +87,20 @@ fn is_worth_a_line(metric: &MetricSummary) -> bool {
 
 fn metric_line(metric: &MetricSummary, paint: Paint) -> String {
     let number = match (metric.score, metric.threshold) {
-        (Some(score), Some(threshold)) => format!(" {score:.2} of {threshold:.2}"),
-        (Some(score), None) => format!(" {score:.2}"),
+        (Some(score), Some(threshold)) => {
+            let (score, threshold) = compared_texts(score, threshold);
+            format!(" {score} of {threshold}")
+        }
+        (Some(score), None) => format!(" {}", score_text(score)),
         _ => format!(" {}", metric.status.label()),
     };
     let head = paint.status(metric.status, &format!("{}{number}", clean_line(&metric.metric)));
     format!("{head}  {}", clean_line(&metric.explanation))
 }
 
-/// The summary at the end of a run: metrics, failures, counts and the next commands.
-pub fn run_summary(state: &RunState, paint: Paint, place: &str) -> String {
+/// The summary at the end of a run: metrics, failures, counts and the next commands. `rerun` is the one that runs the
+/// failures again.
+pub fn run_summary(state: &RunState, paint: Paint, place: &str, rerun: &str) -> String {
     let totals = state.totals;
     let mut parts = Vec::new();
     let quarantined = state.quarantined();
@@ -130,7 +134,7 @@ pub fn run_summary(state: &RunState, paint: Paint, place: &str) -> String {
         judged(state, paint),
         endings(state, paint),
         unrecorded(state, paint),
-        next_steps(state, paint, place)
+        next_steps(state, paint, place, rerun)
     )
 }
 
@@ -150,7 +154,8 @@ fn of_cases(state: &RunState) -> String {
     match (state.plan.options.repeat, state.plan.cases.len()) {
         (0 | 1, _) => String::new(),
         (repeat, cases) => {
-            format!(" of {} attempts ({cases} cases, {repeat} each)", state.plan.attempts())
+            let noun = if cases == 1 { "case" } else { "cases" };
+            format!(" of {} attempts ({cases} {noun}, {repeat} each)", state.plan.attempts())
         }
     }
 }
@@ -219,16 +224,18 @@ fn list<'a>(
     out: &mut String,
 ) {
     let more = cases.len().saturating_sub(most);
-    for FailedCase { passed, ended, key, .. } in cases.take(most) {
+    for FailedCase { passed, evaluated, ended, key, .. } in cases.take(most) {
         let Some(attempt) = state.attempt(*key) else { continue };
-        let set = clean_line(&state.plan.set_of(attempt.key.case).id).into_owned();
+        let set = clean_line(&state.plan.set_name(attempt.key.case)).into_owned();
         let is_quarantined = state.plan.cases.quarantine(attempt.key.case).is_some();
         let glyph = match is_quarantined {
             true => paint.status(Status::NotEvaluated, "‖"),
             false => paint.status(attempt.status, attempt.status.glyph()),
         };
-        let rate = if *ended > 1 { format!("  {passed}/{ended}") } else { String::new() };
-        let reason = format!("{}{}", quarantine_words(state, &attempt), attempt.reason());
+        let rate = PassCount { passed: *passed, of: *evaluated }.words();
+        let rate = if *ended > 1 { format!("  {rate}") } else { String::new() };
+        let not_counted = why_not_counted(state, &attempt, state.passes_gate(attempt.key.case));
+        let reason = format!("{not_counted}{}", attempt.reason());
         let reason = clean_line(&reason).into_owned();
         let _ = writeln!(out, "{indent}{glyph} {set} › {}{rate}  {reason}", clean_line(&attempt.eval_id));
     }
@@ -237,30 +244,8 @@ fn list<'a>(
     }
 }
 
-/// The option for the agent, if it was given by its address.
-fn agent_option(state: &RunState) -> String {
-    let names: BTreeSet<&str> = state.plan.sets.iter().map(|set| set.agent_name.as_str()).collect();
-    match names.into_iter().collect::<Vec<_>>().as_slice() {
-        [name] if is_agent_address(name) => format!(" --agent '{}'", clean_line(name).replace('\'', "'\\''")),
-        _ => String::new(),
-    }
-}
-
-/// The options with which tools are answered again as they were.
-fn tools_options(state: &RunState) -> String {
-    let mut options = BTreeSet::new();
-    for set in state.plan.sets.iter().filter(|set| !set.agent.leaves_calls_to_caller()) {
-        let mode =
-            StubMode::NAMES.iter().find(|(_, mode)| *mode == set.tools.stubs && *mode != StubMode::Off);
-        options.extend(mode.map(|(name, _)| format!(" --stubs={name}")));
-        let faults = set.tools.faults.iter().map(|fault| clean_line(&fault.words()).replace('\'', "'\\''"));
-        options.extend(faults.map(|fault| format!(" --tool-fault '{fault}'")));
-    }
-    options.into_iter().collect()
-}
-
 /// The run's id, and the commands that usually follow, for the workspace at `place`.
-fn next_steps(state: &RunState, paint: Paint, place: &str) -> String {
+fn next_steps(state: &RunState, paint: Paint, place: &str, rerun: &str) -> String {
     let is_recorded = |attempt: Arc<EndedAttempt>| attempt.recorded_at().is_some();
     if !state.finished.is_empty() && !state.finished.iter().any(is_recorded) {
         return String::new();
@@ -273,13 +258,7 @@ fn next_steps(state: &RunState, paint: Paint, place: &str) -> String {
             "." => "explore: evaltrail".into(),
             place => format!("explore: evaltrail {place}"),
         });
-        let is_scored = state.plan.sets.iter().all(|set| set.agent == AgentSpec::Saved);
-        let command = if is_scored { "score" } else { "run" };
-        lines.push(format!(
-            "rerun:   evaltrail {command} {place} --failed{}{}",
-            agent_option(state),
-            tools_options(state)
-        ));
+        lines.push(format!("rerun:   {rerun}"));
     }
     // Files of saved responses cannot be edited.
     let is_edited = state.plan.sets.iter().any(|set| set.agent != AgentSpec::Saved);
@@ -303,39 +282,44 @@ fn endings(state: &RunState, paint: Paint) -> String {
 
 /// pass@k and pass^k, and the number of flaky cases; empty if cases were not repeated.
 fn repeats_table(state: &RunState, paint: Paint) -> String {
-    let passes = repeated_passes(state);
-    if passes.is_empty() {
-        return String::new();
+    let Some(passes) = repeated_passes(state) else { return String::new() };
+    let remarks = passes.remarks().into_iter();
+    let remarks: String = remarks.map(|words| paint.status(Status::NotEvaluated, &words) + "\n").collect();
+    match passes.by_k.is_empty() {
+        true => format!("\n{remarks}"),
+        false => format!("\n{}{remarks}", passes_by_k(&passes, paint)),
     }
-    let shown: Vec<_> = passes.iter().filter(|of| of.k <= 5 || of.k == passes.len()).collect();
+}
+
+/// A row of `k`, a row of pass@k and a row of pass^k.
+fn passes_by_k(passes: &RepeatedPasses, paint: Paint) -> String {
+    let shown: Vec<_> = passes.by_k.iter().filter(|of| of.k <= 5 || of.k == passes.by_k.len()).collect();
     let row = |name: &str, value: fn(&RepeatedPass) -> f64| {
         let values: Vec<String> = shown.iter().map(|of| format!("{:>6.3}", value(of))).collect();
         format!("{name:8}{}\n", values.join(" "))
     };
     let head: Vec<String> = shown.iter().map(|of| format!("{:>6}", of.k)).collect();
-    let cases = 0..state.plan.cases.len();
-    let flaky = cases.filter(|case| count_of(state, *case).is_flaky()).count();
-    let flaky = match flaky {
-        0 => String::new(),
-        1 => paint.status(Status::NotEvaluated, "1 case is flaky: it passed in some of its attempts\n"),
-        count => {
-            let words = format!("{count} cases are flaky: they passed in some of their attempts\n");
-            paint.status(Status::NotEvaluated, &words)
-        }
-    };
     let head = paint.faint(&format!("{:8}{}", "k", head.join(" ")));
-    format!("\n{head}\n{}{}{flaky}", row("pass@k", |of| of.pass_at), row("pass^k", |of| of.pass_hat))
+    format!("{head}\n{}{}", row("pass@k", |of| of.pass_at), row("pass^k", |of| of.pass_hat))
 }
 
-/// A table with the mean, the number of values and the spread of each metric; empty for a single attempt.
+/// A table with the mean, the number of values and the spread of each metric. A requested metric without any score is in
+/// it, with the reason. For a single attempt, only these are.
 fn metric_table(state: &RunState, paint: Paint) -> String {
-    if state.finished.len() < 2 {
-        return String::new();
-    }
+    let requested: BTreeSet<&str> = state
+        .plan
+        .sets
+        .iter()
+        .flat_map(|set| set.criteria.iter().map(|criterion| criterion.metric.as_str()))
+        .collect();
+    let is_shown = |of: &Aggregate| match of.valid {
+        0 => requested.contains(of.metric.as_str()) && !of.why_none.is_empty(),
+        _ => state.finished.len() > 1,
+    };
     let table: Vec<Aggregate> =
-        aggregates(state.finished.iter()).into_iter().filter(|of| of.valid > 0).collect();
+        titled(state, aggregates(state.finished.iter()).into_iter().filter(is_shown).collect());
     let width = table.iter().map(|of| of.metric.chars().count()).max().unwrap_or(0).max(6);
-    let number = |value: Option<f64>| value.map_or("—".into(), |value| format!("{value:.2}"));
+    let number = |value: Option<f64>| value.map_or("—".into(), score_text);
     let head = format!(
         "{:width$}  {:>8} {:>7} {:>18} {:>7} {:>7} {:>7} {:>7}",
         "metric", "mean", "std", "valid/error/total", "min", "median", "p90", "p95"
@@ -343,6 +327,12 @@ fn metric_table(state: &RunState, paint: Paint) -> String {
     let mut out = format!("{}\n", paint.faint(&head));
     for of in &table {
         let behind = format!("{}/{}/{}", of.valid, of.errored, of.total);
+        if of.valid == 0 {
+            let (none, why) = (number(None), paint.faint(&clean_line(&of.why_none)));
+            let _ =
+                writeln!(out, "{:width$}  {none:>8} {none:>7} {behind:>18}  {why}", clean_line(&of.metric));
+            continue;
+        }
         let _ = writeln!(
             out,
             "{:width$}  {:>8} {:>7} {behind:>18} {:>7} {:>7} {:>7} {:>7}",

@@ -5,13 +5,14 @@ use crate::domain::MetricSummary;
 use crate::domain::{Attempt, EndedAttempt, Invocation, MetricResult, RunState, Status, plain_json};
 use crate::formats::json::write_with_list;
 use crate::formats::vertex::write_trajectory;
+use crate::formats::{REPORT_KEY, RESULT_ID};
 use crate::metrics::aggregates;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Writes the metrics table, one row per line: the data set's columns, then `<metric>/score` and
-/// `<metric>/explanation`.
+/// Writes the metrics table, one row per line: a column that marks the file as a report ([`REPORT_KEY`]), the data set's
+/// columns, then `<metric>/score` and `<metric>/explanation`.
 pub(super) fn write_metrics_table(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let names = metric_names(state);
     attempts_in_order(state).try_for_each(|attempt| writeln!(out, "{}", plain_json(row(&attempt, &names)?)))
@@ -20,6 +21,7 @@ pub(super) fn write_metrics_table(state: &RunState, out: &mut dyn Write) -> io::
 fn row(ended: &EndedAttempt, names: &[String]) -> io::Result<Value> {
     let attempt = ended.read_to_write()?;
     let mut row = Map::new();
+    row.insert(REPORT_KEY.into(), env!("CARGO_PKG_VERSION").into());
     let (expected, actual) = (attempt.expected.last(), attempt.actual.last());
     row.insert("eval_case_id".into(), ended.title(1).into());
     row.insert("prompt".into(), expected.or(actual).map(|turn| turn.user.scored_text()).into());
@@ -31,7 +33,8 @@ fn row(ended: &EndedAttempt, names: &[String]) -> io::Result<Value> {
     row.insert("reference_trajectory".into(), expected.and_then(write_trajectory).into());
     row.insert("predicted_trajectory".into(), actual.and_then(write_trajectory).filter(|_| !failed).into());
     row.insert("latency_in_seconds".into(), attempt.latency_s.into());
-    row.insert("failure".into(), u8::from(failed).into());
+    let failure = if failed { Some(true) } else { attempt.failed };
+    row.insert("failure".into(), failure.map(u8::from).into());
     for name in names {
         let metric = attempt.metrics.iter().find(|metric| metric.metric == *name);
         row.insert(format!("{name}/score"), metric.and_then(|metric| metric.score).into());
@@ -49,9 +52,10 @@ fn response(turn: &Invocation) -> Option<String> {
 }
 
 /// `summary_metrics`: row count, mean and sample deviation of each metric. The numbers of valid and of errored rows of
-/// each metric are added, so that errors stay visible.
+/// each metric are added, so that errors stay visible, and [`REPORT_KEY`] and the gate.
 pub(super) fn summary(state: &RunState) -> Value {
     let mut summary = Map::new();
+    summary.insert(REPORT_KEY.into(), env!("CARGO_PKG_VERSION").into());
     summary.insert("row_count".into(), state.finished.len().into());
     for of in aggregates(attempts_in_order(state)) {
         summary.insert(format!("{}/mean", of.metric), of.mean.into());
@@ -59,6 +63,10 @@ pub(super) fn summary(state: &RunState) -> Value {
         summary.insert(format!("{}/valid", of.metric), of.valid.into());
         summary.insert(format!("{}/errored", of.metric), of.errored.into());
     }
+    let (gate, counts) = (state.plan.options.gate, state.gate_counts());
+    summary.insert("gate/name".into(), gate.name().into());
+    summary.insert("gate/passed".into(), counts.passed.into());
+    summary.insert("gate/not_passed".into(), (counts.planned - counts.passed).into());
     Value::Object(summary)
 }
 
@@ -82,23 +90,29 @@ pub(super) fn write_evaluation_result(state: &RunState, out: &mut dyn Write) -> 
             })
         }))
     };
+    let scored = metric_names(state);
     let summaries: Vec<Value> = aggregates(attempts_in_order(state))
         .into_iter()
         .map(|of| {
             let is_one = |metric: &MetricSummary| metric.metric == of.metric && metric.score == Some(1.0);
             let ones = |attempt: Arc<EndedAttempt>| attempt.metrics.iter().filter(|one| is_one(one)).count();
             let ones: usize = attempts_in_order(state).map(ones).sum();
-            let pass_rate = (of.valid > 0).then(|| ones as f64 / of.valid as f64);
+            let pass_rate = (of.valid > 0 && scored.contains(&of.metric)).then(|| ones as f64 / of.valid as f64);
             json!({
                 "metric_name": of.metric, "num_cases_total": of.total, "num_cases_valid": of.valid,
                 "num_cases_error": of.errored, "mean_score": of.mean, "stdev_score": of.std, "pass_rate": pass_rate,
             })
         })
         .collect();
+    // The metadata come first, so that the beginning of the file shows what it is.
     let document = json!({
-        "eval_case_results": [],
+        "metadata": {
+            "dataset_id": format!("{RESULT_ID}{}", state.plan.run_id),
+            "candidate_names": [state.plan.agent_label()],
+            "creation_timestamp": state.plan.started,
+        },
         "summary_metrics": summaries,
-        "metadata": {"candidate_names": [state.plan.agent_label()], "creation_timestamp": state.plan.started},
+        "eval_case_results": [],
     });
     let cases = (0..state.plan.cases.len()).filter_map(|index| case(index).transpose());
     write_with_list(out, &document, "eval_case_results", cases, |text| text)?;

@@ -1,17 +1,18 @@
 //! Runs one attempt: connects to the agent, runs the conversation and scores it.
 
-use super::conversation::{Speaker, UnderWay, round, run_turns};
+use super::conversation::{Interruption, Speaker, UnderWay, round, run_turns};
 use super::scoring::{Judged, judged_of};
 use crate::agents::{Admission, Agent, AgentError, Agents, AttemptMemory, ErrorKind, Opening, TurnBudget};
 use crate::domain::{
     AgentSpec, Attempt, AttemptKey, Conversation, Criterion, CustomMetric, EndedAttempt, EvalCase,
-    Invocation, MetricResult, Progress, RunPlan, Status, adk_status, case_status,
+    FindingRule, Invocation, MetricResult, Progress, RunPlan, SESSION_STATE_MATCH, Status, adk_status,
+    case_status,
 };
 use crate::formats::{Notes, SetFile};
 use crate::judge::{Judges, Programs, SimulatedUser};
-use crate::metrics::{Evidence, Scorer, is_declared, score, unscored};
+use crate::metrics::{Evidence, Scorer, is_declared, score, unscored, without_responses};
 use crate::net::Backoff;
-use crate::process::clock::{Stopwatch, timeout};
+use crate::process::clock::{SteadyClock, Stopwatch, timeout};
 use crate::stubs::{AttemptTools, StubFile};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -45,6 +46,8 @@ pub(super) struct Shared {
     pub(super) judging: Semaphore,
     /// The earlier attempts that are re-evaluated.
     kept: HashMap<AttemptKey, Arc<EndedAttempt>>,
+    /// The clock of the run, so that its duration is measured.
+    clock: SteadyClock,
     /// A lock for each pinned session id: cases that share a session run one after the other.
     pinned: Mutex<HashMap<String, Arc<Mutex<()>>>>,
 }
@@ -66,9 +69,10 @@ pub(super) trait Tell: Send {
 struct TryOutcome {
     turns: Vec<Invocation>,
     session_id: String,
-    latency: Duration,
+    /// `None` if the agent was not reached.
+    latency: Option<Duration>,
     state: Option<Value>,
-    outcome: Result<(), AgentError>,
+    outcome: Result<(), Interruption>,
 }
 
 impl Shared {
@@ -90,6 +94,7 @@ impl Shared {
             judging: Semaphore::new(judges.spec().jobs.max(1) as usize),
             judges,
             kept,
+            clock: SteadyClock::start(),
             pinned: Mutex::default(),
         }
     }
@@ -97,7 +102,8 @@ impl Shared {
     /// Runs one attempt to its end. Dropping the future cancels it.
     pub(super) async fn run(&self, key: AttemptKey, tell: &mut impl Tell) -> Attempt {
         let cases = &self.plan.cases;
-        let mut attempt = Attempt { started: now(), ..Attempt::blank(key, cases.eval_id(key.case)) };
+        let mut attempt =
+            Attempt { started: self.clock.now().to_string(), ..Attempt::blank(key, cases.eval_id(key.case)) };
         match self.sets[cases.set(key.case)].case(cases.index(key.case)) {
             Err(problem) => attempt.fail(format!("the case cannot be read: {problem}")),
             Ok(case) => match &case.conversation {
@@ -118,8 +124,10 @@ impl Shared {
             },
         }
         if attempt.status == Status::Errored {
-            let criteria = &self.plan.set_of(key.case).criteria;
-            attempt.asked = criteria.iter().map(|criterion| criterion.metric.clone()).collect();
+            let set = cases.set(key.case);
+            // Saved responses have no events for the metrics that are added to those of a run.
+            let is_run = self.plan.sets[set].agent != AgentSpec::Saved;
+            attempt.asked = self.scorers[set].names(is_run);
         }
         attempt
     }
@@ -134,9 +142,13 @@ impl Shared {
                 if let Err(error) = user.can_play(&self.judges) {
                     return attempt.fail(format!("the scenario's user cannot be simulated: {error}"));
                 }
-                let (judges, attempt_) = (&self.judges, attempt.key.attempt);
-                self.converse(attempt, case, Speaker::Simulated { user, judges, attempt: attempt_ }, tell)
-                    .await;
+                let speaker = Speaker::Simulated {
+                    user,
+                    judges: &self.judges,
+                    attempt: attempt.key.attempt,
+                    spent: std::sync::Mutex::default(),
+                };
+                self.converse(attempt, case, speaker, tell).await;
             }
         }
     }
@@ -148,13 +160,11 @@ impl Shared {
         let Some(alone) = case.turns().get(before) else {
             return attempt.fail(format!("there is no turn {turn}: the case has {}", case.turns().len()));
         };
-        // The expected state is that after the whole conversation, so it applies only to the last turn.
+        // The expected state is that after the whole conversation. The turns before were not run, so what they would
+        // have stored is missing.
         let only = EvalCase {
             conversation: Conversation::Turns(vec![alone.clone()]),
-            final_session_state: case
-                .final_session_state
-                .clone()
-                .filter(|_| before + 1 == case.turns().len()),
+            final_session_state: case.final_session_state.clone().filter(|_| case.turns().len() == 1),
             ..case.clone()
         };
         let turns = std::slice::from_ref(alone);
@@ -181,6 +191,7 @@ impl Shared {
         attempt.actual = kept.actual.clone();
         attempt.actual_state = kept.actual_state.clone();
         attempt.latency_s = kept.latency_s;
+        attempt.failed = kept.failed;
         attempt.session_id = kept.session_id.clone();
         attempt.user_id = kept.user_id.clone();
         attempt.tool_use = kept.tool_use.clone();
@@ -210,14 +221,16 @@ impl Shared {
         };
         attempt.actual = saved.turns.into();
         attempt.actual_state = saved.state;
-        attempt.latency_s = saved.latency_s.unwrap_or(0.0);
+        attempt.latency_s = saved.latency_s;
+        attempt.failed = saved.failed;
         match saved.error {
             Some(error) => self.fail(attempt, error),
             None => self.score(attempt, tell).await,
         }
-        // Scores from the file are added for metrics that are not computed here.
+        // Scores from the file are added for metrics that are not computed here, and numbers that are no scores.
         let is_new = |one: &MetricResult| {
-            one.score.is_some() && !attempt.metrics.iter().any(|metric| metric.metric == one.metric)
+            (one.score.is_some() || one.status == Status::Errored)
+                && !attempt.metrics.iter().any(|metric| metric.metric == one.metric)
         };
         let beside: Vec<MetricResult> = case.recorded.into_iter().filter(is_new).collect();
         attempt.metrics.extend(beside);
@@ -230,6 +243,16 @@ impl Shared {
         let asked = criteria.iter().filter(|criterion| OF_FAILURES.contains(&criterion.name()));
         let evidence = Evidence::of(attempt);
         attempt.metrics = asked.map(|criterion| score(criterion, &evidence)).collect();
+    }
+
+    /// Ends an attempt whose conversation ended at the spending limit. No metric is evaluated.
+    fn leave_unscored(&self, attempt: &mut Attempt, why: &str) {
+        let turns = attempt.actual.len();
+        let criteria = &self.plan.set_of(attempt.key.case).criteria;
+        let why = (FindingRule::SpendingLimitReached, why);
+        attempt.metrics = criteria.iter().map(|criterion| without_responses(criterion, turns, why)).collect();
+        attempt.status = case_status(&attempt.metrics);
+        attempt.adk_status = adk_status(&attempt.metrics);
     }
 
     async fn converse(
@@ -270,10 +293,17 @@ impl Shared {
             attempt.actual = talk.turns.into();
             attempt.session_id = talk.session_id;
             attempt.actual_state = talk.state;
-            attempt.latency_s = round(talk.latency);
+            attempt.latency_s = talk.latency.map(round);
+            attempt.user_spent = speaker.spent();
+            attempt.failed = match &talk.outcome {
+                Ok(()) => Some(false),
+                Err(Interruption::Failed(_)) => Some(true),
+                Err(Interruption::SpendingLimit(_)) => None,
+            };
             match talk.outcome {
                 Ok(()) => return self.score(attempt, tell).await,
-                Err(error) => {
+                Err(Interruption::SpendingLimit(why)) => return self.leave_unscored(attempt, &why),
+                Err(Interruption::Failed(error)) => {
                     // Retried only if the agent has not done anything yet: it may have side effects.
                     let fresh = attempt.actual.is_empty() && !tools.were_used() && error.may_retry();
                     let delay = fresh.then(|| backoff.next(error.retry_after, chance())).flatten();
@@ -314,7 +344,7 @@ impl Shared {
         let mut talk = TryOutcome {
             turns: Vec::new(),
             session_id: opening.session_id.clone(),
-            latency: Duration::ZERO,
+            latency: None,
             state: None,
             outcome: Ok(()),
         };
@@ -325,7 +355,7 @@ impl Shared {
         let tools = &self.plan.set_of(attempt.key.case).tools;
         let agent = match self.agents.connect(spec, tools, limit).await {
             Ok(agent) => agent,
-            Err(error) => return TryOutcome { outcome: Err(error), ..talk },
+            Err(error) => return TryOutcome { outcome: Err(error.into()), ..talk },
         };
         let _admission = admitted(agent.as_ref(), opening, tell).await;
         // The events of the current turn, so that they are not lost when the time limit interrupts it.
@@ -335,7 +365,7 @@ impl Shared {
         let memory = tell.memory();
         let turn_budget = || TurnBudget::new(turn_memory, &memory);
         let talking = async {
-            let mut session = agent.open(opening.clone()).await?;
+            let mut session = agent.open(opening.clone()).await.map_err(Interruption::Failed)?;
             talk.session_id = session.id().to_string();
             let taken = run_turns(
                 session.as_mut(),
@@ -354,13 +384,16 @@ impl Shared {
             taken.map(|thought| spent.saturating_sub(thought))
         };
         match timeout(limit, talking).await {
-            Ok(Ok(spent)) => talk.latency = spent,
-            Ok(Err(error)) => talk = TryOutcome { latency: began.elapsed(), outcome: Err(error), ..talk },
+            Ok(Ok(spent)) => talk.latency = Some(spent),
+            Ok(Err(error)) => {
+                talk = TryOutcome { latency: Some(began.elapsed()), outcome: Err(error), ..talk }
+            }
             Err(_) => {
                 let why = format!("the agent took longer than the limit of {} s", limit.as_secs_f64());
-                talk.latency = began.elapsed();
-                talk.outcome = Err(AgentError::new(ErrorKind::Timeout, why));
-                talk.turns.extend(under_way.broken_off(talk.latency));
+                let spent = began.elapsed();
+                talk.latency = Some(spent);
+                talk.outcome = Err(AgentError::new(ErrorKind::Timeout, why).into());
+                talk.turns.extend(under_way.broken_off(spent));
             }
         }
         talk
@@ -370,7 +403,7 @@ impl Shared {
     fn wants_state(&self, attempt: &Attempt) -> bool {
         let criteria = &self.plan.set_of(attempt.key.case).criteria;
         attempt.expected_state.as_ref().is_some_and(is_declared)
-            || criteria.iter().any(|criterion| criterion.name() == "session_state_match")
+            || criteria.iter().any(|criterion| criterion.name() == SESSION_STATE_MATCH)
     }
 
     /// Stores the values that a prompt template may refer to.
@@ -394,10 +427,6 @@ async fn admitted(agent: &dyn Agent, opening: &Opening, tell: &mut impl Tell) ->
     let why = "one case at a time, until a call of the agent's tools says to which case it belongs";
     tell.tell(Progress::Waiting(why.into())).await;
     admitting.await
-}
-
-fn now() -> String {
-    jiff::Timestamp::now().to_string()
 }
 
 fn opening_of(case: &EvalCase, attempt: u32) -> Opening {

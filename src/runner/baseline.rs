@@ -1,13 +1,18 @@
 //! The baseline of a workspace: pins a run as the baseline, and compares a run with it.
 
 use super::past::history_of;
-use crate::analysis::{CaseFate, ChangedCondition, RunConditions, RunToCompare, compare_runs};
+use crate::analysis::{
+    CaseFate, ChangedCondition, ComparisonRule, RunComparison, RunConditions, RunToCompare, compare_runs,
+};
 use crate::domain::{RunState, clean_line};
+use crate::formats::SetFile;
 use crate::store::{
     BASELINE_FILE, Baseline, RunLabel, baseline_run_id, remove_baseline, run_name_error, save_run_label,
     write_baseline,
 };
-use crate::workspace::Workspace;
+use crate::workspace::{SetPath, Workspace, open_set};
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 
 /// Maximum number of cases that are named.
 const NAMED: usize = 10;
@@ -90,26 +95,58 @@ fn label_run(workspace: &Workspace, run_id: &str, change: impl FnOnce(&mut RunLa
     save_run_label(&workspace.root, &label)
 }
 
-/// The number of cases that passed in the baseline and do not pass any more (see
-/// [`crate::analysis::RunComparison::passed_only_before`]), and a sentence about the comparison.
-pub fn compared_with(baseline: &Baseline, state: &RunState) -> (usize, String) {
+/// How a run compares with the baseline.
+#[derive(Clone, Debug, Default)]
+pub struct BaselineChange {
+    /// The number of cases that broke, or that passed and are not evaluated any more:
+    /// [`crate::analysis::RunComparison::lost`].
+    pub broke: usize,
+    /// The number of cases that passed in the baseline and that the workspace does not have any more.
+    pub removed: usize,
+    /// A line about the comparison, followed by lines that name these cases.
+    pub words: String,
+}
+
+/// Compares a run with the baseline of its workspace, by a rule.
+pub fn compared_with(
+    baseline: &Baseline,
+    state: &RunState,
+    rule: &ComparisonRule,
+    root: &Path,
+) -> BaselineChange {
     let before = RunToCompare { state: &baseline.state, conditions: Some(&baseline.conditions) };
-    let found = compare_runs(before, state);
+    let found = compare_runs(before, state, rule);
+    let lost: Vec<String> =
+        found.lost(&baseline.state, state).filter_map(|case| Some(name_of(state, case.after?))).collect();
+    let removed: Vec<String> = removed_cases(&found, &baseline.state, root)
+        .into_iter()
+        .map(|case| name_of(&baseline.state, case))
+        .collect();
+    let mut words = headline(&found, removed.len());
+    words += &named("passed before", &lost);
+    words += &named("removed, passed before", &removed);
+    BaselineChange { broke: lost.len(), removed: removed.len(), words }
+}
+
+/// What changed since the baseline, in one line.
+fn headline(found: &RunComparison, removed: usize) -> String {
     let count = |fate| found.of(fate).count();
-    let lost: Vec<usize> =
-        found.passed_only_before(&baseline.state, state).filter_map(|case| case.after).collect();
-    let mut words =
-        format!("vs baseline: {} broke, {} fixed", count(CaseFate::Broke), count(CaseFate::Fixed));
-    for (fate, label) in [
-        (CaseFate::Edited, "edited, not comparable"),
-        (CaseFate::NotEvaluated, "not evaluated in one of the runs"),
-        (CaseFate::OnlyAfter, "new"),
-        (CaseFate::OnlyBefore, "not in this run"),
+    let mut words = format!("vs baseline: {}", found.changes_words());
+    for (cases, label) in [
+        (count(CaseFate::Edited), "edited, not comparable"),
+        (count(CaseFate::NotEvaluated), "not evaluated in one of the runs"),
+        (count(CaseFate::OnlyAfter), "new"),
+        (count(CaseFate::OnlyBefore) - removed, "not in this run"),
+        (removed, "removed that passed"),
     ] {
-        if count(fate) > 0 {
-            words += &format!(", {} {label}", count(fate));
+        if cases > 0 {
+            words += &format!(", {cases} {label}");
         }
     }
+    if found.overall.is_by_rates() {
+        words += &format!("; {} ({})", found.overall.passed_words(), found.test_words());
+    }
+    words.extend(found.undecidable_words().map(|why| format!("; {why}")));
     let conditions = [
         ChangedCondition::Criteria,
         ChangedCondition::Agent,
@@ -118,22 +155,45 @@ pub fn compared_with(baseline: &Baseline, state: &RunState) -> (usize, String) {
     ];
     let changed: Vec<&str> = conditions
         .into_iter()
-        .filter(|condition| found.cases.iter().any(|case| case.changed.contains(condition)))
+        .filter(|condition| found.changed_in(*condition) > 0)
         .map(ChangedCondition::label)
         .collect();
     if !changed.is_empty() {
         words += &format!("; changed since: {}", changed.join(", "));
     }
-    let named = lost.iter().take(NAMED).map(|case| {
-        let (set, id) = (&state.plan.set_of(*case).id, state.plan.cases.eval_id(*case));
-        format!("\n  passed before: {} › {}", clean_line(set), clean_line(id))
-    });
-    let named: String = named.collect();
-    let more = lost.len().saturating_sub(NAMED);
-    let more = if more > 0 {
-        format!("\n  … and {more} more: evaltrail compare baseline last")
-    } else {
-        String::new()
+    words
+}
+
+fn name_of(run: &RunState, case: usize) -> String {
+    format!("{} › {}", clean_line(&run.plan.set_name(case)), clean_line(run.plan.cases.eval_id(case)))
+}
+
+/// Lines that name the first of these cases.
+fn named(what: &str, cases: &[String]) -> String {
+    let mut lines: String = cases.iter().take(NAMED).map(|case| format!("\n  {what}: {case}")).collect();
+    let more = cases.len().saturating_sub(NAMED);
+    if more > 0 {
+        lines += &format!("\n  … and {more} more: evaltrail compare baseline last");
+    }
+    lines
+}
+
+/// The cases, by their positions in the first run, of which all attempts passed in it and that are not in the second run
+/// because the workspace does not have them any more: the file is gone, or has no case with this id. A file that cannot be
+/// read is reported where it is run.
+pub fn removed_cases(found: &RunComparison, before: &RunState, root: &Path) -> BTreeSet<usize> {
+    let missing = found.removed(before).filter_map(|case| case.before);
+    let mut files: HashMap<usize, Option<SetFile>> = HashMap::new();
+    let mut is_gone = |case: usize| {
+        let set = before.plan.cases.set(case);
+        let path = &before.plan.sets[set].path;
+        let file = files
+            .entry(set)
+            .or_insert_with(|| open_set(&SetPath::of_file(path, root)).ok().map(|open| open.file));
+        match file {
+            Some(file) => file.positions_of(before.plan.cases.eval_id(case)).next().is_none(),
+            None => !path.exists(),
+        }
     };
-    (lost.len(), words + &named + &more)
+    missing.filter(|case| is_gone(*case)).collect()
 }

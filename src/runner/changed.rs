@@ -7,7 +7,7 @@ use crate::formats::SetFile;
 use crate::history::{PastResult, place};
 use crate::metrics::JudgedMetric;
 use crate::workspace::{OpenSet, SetPath, Workspace, criteria_for, open_set, sources_changed_at};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,6 +16,8 @@ use std::sync::Arc;
 pub struct ChangedCase {
     /// Identifies the case in its file.
     pub key: CaseKey,
+    /// Its position in the file, from 0.
+    pub at: usize,
     /// Differs whenever the case, or the files on which the results of its set depend, are changed again.
     pub version: CaseVersion,
     /// Whether it has no result.
@@ -29,24 +31,44 @@ pub struct ChangedCase {
 /// Files that were changed this long after the end of a run, in seconds, may have been changed by its agent.
 const AFTER_RUN_S: f64 = 2.0;
 
-/// The changed cases that watch mode does not run again, by file.
+/// Of the versions of the case with an id at a position in a file, this many are stored. Cases with equal ids have different
+/// positions.
+const VERSIONS_AT_MOST: usize = 64;
+
+/// The changed cases that watch mode does not run again, by file and id: the latest of their versions.
 #[derive(Debug, Default)]
 pub struct SeenCases {
-    versions: HashMap<(PathBuf, CaseKey), CaseVersion>,
+    versions: HashMap<(PathBuf, String), VecDeque<SeenVersion>>,
     /// When the sources of a set were changed last, in nanoseconds since 1970.
     sources: HashMap<PathBuf, u128>,
+}
+
+#[derive(Debug)]
+struct SeenVersion {
+    key: CaseKey,
+    at: usize,
+    version: CaseVersion,
 }
 
 impl SeenCases {
     /// Adds a case in its current version.
     pub fn add(&mut self, file: &Path, case: &ChangedCase) {
-        self.versions.insert((file.to_path_buf(), case.key.clone()), case.version.clone());
+        let versions = self.versions.entry((file.to_path_buf(), case.key.eval_id.clone())).or_default();
+        versions.retain(|seen| seen.key != case.key);
+        versions.push_back(SeenVersion { key: case.key.clone(), at: case.at, version: case.version.clone() });
+        let of_position = || versions.iter().filter(|seen| seen.at == case.at).count();
+        if of_position() > VERSIONS_AT_MOST
+            && let Some(oldest) = versions.iter().position(|seen| seen.at == case.at)
+        {
+            versions.remove(oldest);
+        }
         self.sources.insert(file.to_path_buf(), case.version.1);
     }
 
     /// Whether a case is there in its current version.
     pub fn contains(&self, file: &Path, case: &ChangedCase) -> bool {
-        self.versions.get(&(file.to_path_buf(), case.key.clone())) == Some(&case.version)
+        let versions = self.versions.get(&(file.to_path_buf(), case.key.eval_id.clone()));
+        versions.into_iter().flatten().any(|seen| seen.key == case.key && seen.version == case.version)
     }
 
     /// Whether the sources of a case's set were changed during this run, perhaps by the agent itself. The run is given as
@@ -115,6 +137,7 @@ fn changed_of(
         Some(ChangedCase {
             version: (content.clone(), version_of_sources),
             key: CaseKey { eval_id: file.eval_id(at).into_owned(), content },
+            at,
             is_new: result.is_none(),
             asks_judge,
             took: result.and_then(|result| mean(&result.attempts)).or(usual),
@@ -144,12 +167,13 @@ fn chosen_ids(selection: &Selection) -> Option<HashSet<&str>> {
     }
 }
 
-/// The mean of what these attempts took; `None` without attempts.
+/// The mean of what these attempts took; `None` without attempts whose time is known.
 fn mean<'a>(attempts: impl IntoIterator<Item = &'a Arc<EndedAttempt>>) -> Option<AttemptTook> {
     let (mut count, mut seconds, mut spent) = (0u32, 0.0, None::<Spent>);
     for attempt in attempts {
+        let Some(latency) = attempt.latency_s else { continue };
         count += 1;
-        seconds += attempt.latency_s;
+        seconds += latency;
         spent = spent.into_iter().chain(attempt.spent).reduce(Spent::and);
     }
     let share = |of: Spent| of.times(1.0 / f64::from(count));
@@ -237,6 +261,7 @@ mod tests {
             (asked > 0).then(|| Spent { asked, cost: Some(f64::from(asked) / 100.0), ..Spent::default() });
         ChangedCase {
             key: CaseKey { eval_id: "a".into(), content: String::new() },
+            at: 0,
             version: (String::new(), 0),
             is_new: seconds.is_none(),
             asks_judge: asked > 0,
@@ -264,6 +289,31 @@ mod tests {
         let judged = [case(Some(1.0), 5), case(Some(1.0), 5)];
         let with_judges = "2 cases changed: about 4 s, about 20 answers of judges, cost about 0.20";
         assert_eq!(said(&judged, 1, 2), with_judges);
+    }
+
+    #[test]
+    fn of_a_case_that_is_edited_again_and_again_only_the_latest_versions_are_stored() {
+        let version = |at: usize| {
+            let key = CaseKey { eval_id: "a".into(), content: at.to_string() };
+            ChangedCase { key, version: (at.to_string(), 0), ..case(None, 0) }
+        };
+        let mut seen = SeenCases::default();
+        (0..1000).for_each(|at| seen.add(Path::new("f"), &version(at)));
+        assert!(seen.contains(Path::new("f"), &version(999)) && !seen.contains(Path::new("f"), &version(0)));
+        assert_eq!(seen.versions.values().map(VecDeque::len).sum::<usize>(), VERSIONS_AT_MOST);
+    }
+
+    #[test]
+    fn all_cases_with_one_id_are_stored() {
+        let with_id = |at: usize| {
+            let key = CaseKey { eval_id: "a".into(), content: at.to_string() };
+            ChangedCase { key, at, version: (at.to_string(), 0), ..case(None, 0) }
+        };
+        let mut seen = SeenCases::default();
+        let cases: Vec<ChangedCase> = (0..3 * VERSIONS_AT_MOST).map(with_id).collect();
+        cases.iter().for_each(|case| seen.add(Path::new("f"), case));
+        let unseen = cases.iter().filter(|case| !seen.contains(Path::new("f"), case)).count();
+        assert_eq!(unseen, 0, "they would be run again for ever");
     }
 
     #[test]

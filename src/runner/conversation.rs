@@ -2,11 +2,12 @@
 
 use super::attempt::Tell;
 use crate::agents::{AgentError, ErrorKind, Session, Turn, TurnBudget, TurnOutcome};
-use crate::domain::{Content, Invocation, Part, Progress, value_text};
+use crate::domain::{Content, Invocation, Part, Progress, Spent, value_text};
 use crate::formats::adk::{Event, invocation_of};
-use crate::judge::{Judges, Playing, SimulatedUser};
+use crate::judge::{Fault, JudgeError, Judges, Playing, SimulatedUser};
 use crate::process::clock::Stopwatch;
 use crate::stubs::AttemptTools;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// The source of the user's messages.
@@ -19,7 +20,28 @@ pub(super) enum Speaker<'a> {
         before: usize,
     },
     /// A model that simulates the user of a scenario.
-    Simulated { user: SimulatedUser<'a>, judges: &'a Judges, attempt: u32 },
+    Simulated {
+        user: SimulatedUser<'a>,
+        judges: &'a Judges,
+        attempt: u32,
+        /// The cost of its messages so far.
+        spent: Mutex<Spent>,
+    },
+}
+
+/// Why a conversation ended before its last turn.
+#[derive(Debug)]
+pub(super) enum Interruption {
+    /// The agent or the simulated user failed.
+    Failed(AgentError),
+    /// The spending limit of the judge was reached, so the simulated user has no next message.
+    SpendingLimit(String),
+}
+
+impl From<AgentError> for Interruption {
+    fn from(error: AgentError) -> Interruption {
+        Interruption::Failed(error)
+    }
 }
 
 /// The current turn. It is stored outside of the future, so that it is not lost when the time limit interrupts it.
@@ -58,17 +80,36 @@ impl Speaker<'_> {
         }
     }
 
-    async fn next(&self, eval_id: &str, done: &[Invocation]) -> Result<Option<Content>, AgentError> {
+    /// The cost of the messages so far; `None` if no response was needed for them.
+    pub(super) fn spent(&self) -> Option<Spent> {
+        let Speaker::Simulated { spent, .. } = self else { return None };
+        let spent = *spent.lock().unwrap_or_else(PoisonError::into_inner);
+        (spent != Spent::default()).then_some(spent)
+    }
+
+    async fn next(&self, eval_id: &str, done: &[Invocation]) -> Result<Option<Content>, Interruption> {
         match self {
             Speaker::Script { turns, .. } => Ok(turns.get(done.len()).map(|turn| turn.user.clone())),
-            Speaker::Simulated { user, judges, attempt } => {
+            Speaker::Simulated { user, judges, attempt, spent } => {
                 let playing = Playing { eval_id, attempt: *attempt };
-                let said = user.next(judges, playing, done).await.map_err(|error| {
-                    let why = format!("the simulated user of turn {} failed: {error}", done.len() + 1);
-                    AgentError::new(ErrorKind::Setup, why)
-                })?;
-                Ok(said.map(|text| Content::text("user", text)))
+                let message = user.next(judges, playing, done).await;
+                let mut spent = spent.lock().unwrap_or_else(PoisonError::into_inner);
+                *spent = spent.and(message.spent);
+                let text = message.text.map_err(|error| no_message(&error, done.len() + 1))?;
+                Ok(text.map(|text| Content::text("user", text)))
             }
+        }
+    }
+}
+
+/// Why there is no message for a turn, counted from 1.
+fn no_message(error: &JudgeError, turn: usize) -> Interruption {
+    match error.fault {
+        // Without the turn, so that all cases without a message share one cause.
+        Fault::Limit => Interruption::SpendingLimit(error.message.clone()),
+        _ => {
+            let why = format!("the simulated user of turn {turn} failed: {error}");
+            Interruption::Failed(AgentError::new(ErrorKind::Setup, why))
         }
     }
 }
@@ -82,7 +123,7 @@ pub(super) async fn run_turns(
     done: &mut Vec<Invocation>,
     under_way: &mut UnderWay,
     tell: &mut impl Tell,
-) -> Result<Duration, AgentError> {
+) -> Result<Duration, Interruption> {
     let mut thought = Duration::ZERO;
     loop {
         let began = Stopwatch::start();

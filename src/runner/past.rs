@@ -29,7 +29,8 @@ fn app_dirs(workspace: &Workspace) -> Vec<PathBuf> {
 pub fn result_folders(workspace: &Workspace) -> Vec<PathBuf> {
     /// The maximum number of runs whose journals are watched. More runs are not expected at the same time.
     const RUNS_AT_MOST: usize = 16;
-    let mut runs = run_folders(&workspace.root);
+    // If they cannot be listed, the history reports it.
+    let mut runs = run_folders(&workspace.root).unwrap_or_default();
     runs.sort_by_cached_key(|run| Reverse(run.metadata().and_then(|meta| meta.modified()).ok()));
     runs.truncate(RUNS_AT_MOST);
     let of_app = |dir: PathBuf| [dir.join(".adk"), app_history(&dir), dir];
@@ -43,8 +44,12 @@ pub fn result_folders(workspace: &Workspace) -> Vec<PathBuf> {
 pub fn remove_old(workspace: &Workspace) -> Option<String> {
     let keep = workspace.config.keep.unwrap_or(DEFAULT_RUNS_KEPT).max(1);
     // The run that just ended is not in the index yet; without need it is not read only for that.
-    if run_folders(&workspace.root).len() <= keep {
-        return None;
+    match run_folders(&workspace.root) {
+        Ok(runs) if runs.len() <= keep => return None,
+        Ok(_) => {}
+        Err(error) => {
+            return Some(format!("old runs are not removed, because they cannot be listed: {error}"));
+        }
     }
     let removed = remove_old_runs(&history_of(workspace), keep);
     let oldest = removed.iter().map(|head| head.started.as_str()).min()?;

@@ -7,13 +7,13 @@ use crate::config::is_agent_address;
 use crate::domain::{
     AgentSpec, AttemptKey, CaseKey, EndedAttempt, InMemory, JudgeSpec, PlannedCase, PlannedCases, PlannedSet,
     Quarantine, Query, RunOptions, RunPlan, Shard, ShardBy, StubMode, Subject, ToolFault, ToolsSpec,
-    causes_of_first_failure,
+    causes_of_worst_attempt,
 };
 use crate::formats::adk::storage_app;
 use crate::formats::{Notes, SetFile};
 use crate::history::{CaseResult, PastResult, case_results, place};
 use crate::judge::JudgeGrant;
-use crate::metrics::unknown_metric;
+use crate::metrics::{unknown_metric, unreachable_threshold};
 use crate::store::{CaseQueue, MOST_ATTEMPTS, WholePlan};
 use crate::stubs::StubFile;
 use crate::workspace::{
@@ -177,9 +177,15 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
         whole = Some(Arc::new(WholePlan { plan: of_all, split, problems: problems.clone() }));
         (plan, remarks) = (part, said);
     }
+    remarks.extend(unreachable_thresholds(&plan));
     let kept = kept_of(&plan, &sets, &request.kept);
     let (plan, grant) = (Arc::new(plan), JudgeGrant::default());
     Ok(Prepared { plan, sets, notes, stubs, problems, kept, grant, whole, queue: None, remarks })
+}
+
+/// A remark for each criterion that no score can meet.
+fn unreachable_thresholds(plan: &RunPlan) -> BTreeSet<String> {
+    plan.sets.iter().flat_map(|set| &set.criteria).filter_map(unreachable_threshold).collect()
 }
 
 /// The earlier results that the filter, or the split into shards, needs.
@@ -246,8 +252,8 @@ fn cases_to_split(
 ) -> Vec<CaseToSplit> {
     let results = if past.is_empty() { Vec::new() } else { case_results(file, &set.path, notes, past) };
     let mean = |result: &CaseResult| {
-        let sum: f64 = result.attempts.iter().map(|attempt| attempt.latency_s).sum();
-        (!result.attempts.is_empty()).then(|| sum / result.attempts.len() as f64)
+        let known: Vec<f64> = result.attempts.iter().filter_map(|attempt| attempt.latency_s).collect();
+        (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
     };
     let seconds: HashMap<usize, f64> =
         results.iter().filter_map(|result| Some((result.index, mean(result)?))).collect();
@@ -451,6 +457,11 @@ fn choose(file: &SetFile, selection: &Selection) -> Result<Vec<usize>, String> {
 }
 
 fn similar_id(file: &SetFile, id: &str) -> String {
+    /// For an id of more bytes, none is suggested.
+    const LONGEST: usize = 1000;
+    if id.len() > LONGEST {
+        return String::new();
+    }
     let lower = id.to_lowercase();
     let close = file.eval_ids().find(|other| {
         let other = other.to_lowercase();
@@ -491,7 +502,7 @@ impl Filtered<'_> {
             quarantined: quarantine_on(notes, &eval_id, self.day).is_some(),
             flaky: result.is_some_and(|result| PassCount::of(&result.attempts).is_flaky()),
             metrics: first.map_or(&[], |attempt| attempt.metrics.as_slice()),
-            causes: result.and_then(|result| causes_of_first_failure(&result.attempts)).unwrap_or_default(),
+            causes: result.and_then(|result| causes_of_worst_attempt(&result.attempts)).unwrap_or_default(),
         })
     }
 }

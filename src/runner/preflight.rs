@@ -12,6 +12,7 @@ const LOOKED_INTO: usize = 2000;
 /// The warnings: judges that are not available, rubrics that cannot be evaluated.
 pub(super) async fn warnings(shared: &Shared) -> Vec<String> {
     let mut found = judges(shared).await;
+    found.extend(cache(shared));
     found.extend(rubrics(shared));
     found.extend(rubrics_of_criteria(shared));
     found.extend(rubrics_of_cases(shared));
@@ -35,6 +36,13 @@ async fn judges(shared: &Shared) -> Vec<String> {
         }
     }
     warnings
+}
+
+/// Responses of judges that are requested, and charged, in each run.
+fn cache(shared: &Shared) -> Option<String> {
+    let problem =
+        shared.judges.cache_problem().filter(|_| shared.judged.iter().flatten().next().is_some())?;
+    Some(format!("responses of judges are not cached, and all are requested: {problem}"))
 }
 
 /// Rubric metrics for which some cases have no rubrics or a duplicate id: the number of cases, and the first one.

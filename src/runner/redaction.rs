@@ -1,14 +1,11 @@
 //! What is replaced before data leaves the machine, or goes to version control: secrets, and paths of folders.
 
-use crate::domain::{AgentSpec, RunPlan};
+use crate::domain::{AgentSpec, REDACTED, RunPlan, Secrets, is_secret_name};
 use crate::formats::read_dotenv;
 use crate::store::read_text_file;
 use crate::workspace::Workspace;
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD_NO_PAD;
 use regex::Regex;
 use serde_json::Value;
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -17,10 +14,6 @@ use std::sync::LazyLock;
 const SHORTEST_SECRET: usize = 8;
 /// Largest `.env` file that is read, in bytes.
 const LARGEST_DOTENV: u64 = 1 << 20;
-/// What takes the place of a secret.
-const REDACTED: &str = "[redacted]";
-/// Words in the names of variables with secrets.
-const SECRET_NAMES: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"];
 
 /// Credentials that are recognised by their form: in addresses and headers, options of programs, keys of well-known
 /// services, tokens, private keys.
@@ -28,8 +21,8 @@ static CREDENTIALS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?P<address>://)[^/@\s\x22]+@",
         r"|(?P<before>(?i:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{12,}",
-        r"|(?P<query>[?&;](?i:key|api_key|apikey|token|access_token|sig|signature|password|secret)=)[^&\s\x22]+",
-        r"|(?P<option>--?[A-Za-z-]*(?i:key|token|secret|password)[A-Za-z-]*=)\S+",
+        r"|(?P<query>[?&;](?i:[a-z0-9_.-]*(?:key|token|secret|password|passwd|pwd|credential|signature)|sig|auth|pat)=)[^&\s\x22]+",
+        r"|(?P<option>--?[A-Za-z-]*(?i:key|token|secret|password|passwd|pwd|cookie|credential|webhook)[A-Za-z-]*=)\S+",
         r"|\bsk[-_][A-Za-z0-9_-]{16,}|\b[sr]k_(?:live|test)_[A-Za-z0-9]{10,}|AIza[0-9A-Za-z_-]{30,}",
         r"|ya29\.[0-9A-Za-z_-]{16,}|\bgh[pousr]_[0-9A-Za-z]{20,}|github_pat_[0-9A-Za-z_]{20,}|\bglpat-[0-9A-Za-z_-]{16,}",
         r"|\bhf_[A-Za-z0-9]{20,}|AKIA[0-9A-Z]{16}|xox[abprs]-[0-9A-Za-z-]{10,}",
@@ -42,8 +35,7 @@ static CREDENTIALS: LazyLock<Regex> = LazyLock::new(|| {
 /// What is replaced.
 #[derive(Debug, Default)]
 pub(super) struct Redaction {
-    /// The longest first.
-    secrets: Vec<String>,
+    secrets: Secrets,
     /// Folders, with what takes their place.
     folders: Vec<(String, &'static str)>,
 }
@@ -65,17 +57,17 @@ impl Redaction {
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
         );
         let named = plan.map(named_variables).unwrap_or_default();
-        let is_secret = |name: &str| {
-            let upper = name.to_uppercase();
-            named.contains(name) || SECRET_NAMES.iter().any(|word| upper.contains(word))
-        };
-        let secrets: BTreeSet<String> = values
+        let is_secret = |name: &str| named.contains(name) || is_secret_name(name);
+        let secrets = values
             .into_iter()
             .filter(|(name, value)| is_secret(name) && value.trim().len() >= SHORTEST_SECRET)
-            .flat_map(|(_, value)| spellings(value.trim()))
-            .collect();
-        let mut secrets: Vec<String> = secrets.into_iter().collect();
-        secrets.sort_by_key(|secret| Reverse(secret.len()));
+            .map(|(_, value)| value);
+        let sent = plan.into_iter().flat_map(|plan| &plan.sets).flat_map(|set| {
+            let mut values = set.agent.secret_values(|name| std::env::var(name).ok());
+            values.extend(set.tools.secret_values());
+            values
+        });
+        let secrets = Secrets::of(secrets.chain(sent));
         let home = std::env::var_os("HOME").map(PathBuf::from);
         let folder = |path: PathBuf, shown| {
             (path.components().count() > 2).then(|| (path.display().to_string(), shown))
@@ -92,27 +84,27 @@ impl Redaction {
 
     /// Replaces in all texts and numbers of a value; keys of objects stay as they are.
     pub(super) fn redact(&self, value: &mut Value) {
+        self.secrets.mask_value(value);
+        self.redact_forms(value);
+    }
+
+    /// Replaces the folders, and the credentials that are recognised by their form.
+    fn redact_forms(&self, value: &mut Value) {
         match value {
-            Value::String(text) => *text = self.redacted(text),
-            Value::Number(number) => {
-                let text = number.to_string();
-                if self.secrets.contains(&text) {
-                    *value = REDACTED.into();
-                }
-            }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.redact(item)),
-            Value::Object(members) => members.values_mut().for_each(|member| self.redact(member)),
-            Value::Null | Value::Bool(_) => {}
+            Value::String(text) => *text = self.without_forms(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.redact_forms(item)),
+            Value::Object(members) => members.values_mut().for_each(|member| self.redact_forms(member)),
+            Value::Number(_) | Value::Null | Value::Bool(_) => {}
         }
     }
 
-    fn redacted(&self, text: &str) -> String {
+    /// A text without secrets, and without the names of folders.
+    pub(super) fn redacted(&self, text: &str) -> String {
+        self.without_forms(&self.secrets.mask(text))
+    }
+
+    fn without_forms(&self, text: &str) -> String {
         let mut text = text.to_string();
-        for secret in &self.secrets {
-            if text.contains(secret.as_str()) {
-                text = text.replace(secret.as_str(), REDACTED);
-            }
-        }
         for (folder, shown) in &self.folders {
             text = without_folder(&text, folder, shown);
         }
@@ -132,20 +124,10 @@ fn named_variables(plan: &RunPlan) -> BTreeSet<String> {
     let programs =
         agents.iter_mut().filter_map(|agent| agent.program_mut().map(|program| program.env.clone()));
     let mut names: BTreeSet<String> = programs.flatten().collect();
+    let sent = plan.sets.iter().flat_map(|set| set.agent.sent_variables());
+    names.extend(sent.map(str::to_string));
     names.extend(plan.judge.key_env.clone());
     names
-}
-
-/// A secret as it is, as it is in an address, in a text of JSON, in a text of JSON within another one, and in Base64.
-fn spellings(value: &str) -> BTreeSet<String> {
-    let in_form: String = url::form_urlencoded::byte_serialize(value.as_bytes()).collect();
-    let in_path = in_form.replace('+', "%20");
-    let in_json = |text: &str| {
-        let quoted = Value::from(text).to_string();
-        quoted[1..quoted.len() - 1].to_string()
-    };
-    let (once, base64): (String, String) = (in_json(value), BASE64_STANDARD_NO_PAD.encode(value));
-    [value.to_string(), in_form, in_path, in_json(&once), once, base64].into()
 }
 
 /// A text in which a folder is replaced where it is a whole folder, and not the beginning of another name.
@@ -168,7 +150,6 @@ fn without_folder(text: &str, folder: &str, shown: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn credentials_are_recognised_by_their_form() {
@@ -187,29 +168,6 @@ mod tests {
         ] {
             assert_eq!(Redaction::default().redacted(text), shown);
         }
-    }
-
-    #[test]
-    fn known_secrets_are_replaced_in_texts_and_numbers_and_not_in_keys() {
-        let secrets = ["a\"b/c+d \\e", "12345678", "expected"];
-        let secrets = secrets.into_iter().flat_map(spellings).collect();
-        let known = Redaction { secrets, folders: Vec::new() };
-        let mut value = json!({
-            "expected": {"text": "a\"b/c+d \\e", "order": 12345678, "other": 1.5},
-            "address": "?key=a%22b%2Fc%2Bd+%5Ce",
-            "path": "/a%22b%2Fc%2Bd%20%5Ce/",
-            "json": "{\"p\": \"a\\\"b/c+d \\\\e\"}",
-            "base64": "YSJiL2MrZCBcZQ==",
-        });
-        known.redact(&mut value);
-        let shown = json!({
-            "expected": {"text": "[redacted]", "order": "[redacted]", "other": 1.5},
-            "address": "?key=[redacted]",
-            "path": "/[redacted]/",
-            "json": "{\"p\": \"[redacted]\"}",
-            "base64": "[redacted]==",
-        });
-        assert_eq!(value, shown);
     }
 
     #[test]

@@ -83,11 +83,11 @@ fn share_limits(plan: &mut RunPlan, shards: u32, remarks: &mut Vec<String>) {
 
 /// A plan without what differs between machines but not in results: all shards of a run have the same one.
 fn comparable(plan: RunPlan) -> RunPlan {
-    let RunOptions { repeat, turn, .. } = plan.options;
+    let RunOptions { repeat, turn, gate, .. } = plan.options;
     RunPlan {
         run_id: String::new(),
         started: String::new(),
-        options: RunOptions { repeat, turn, ..RunOptions::default() },
+        options: RunOptions { repeat, turn, gate, ..RunOptions::default() },
         judge: JudgeSpec { spending_limit: None, ..plan.judge },
         ..plan
     }

@@ -3,7 +3,10 @@
 
 use super::plan::Prepared;
 use crate::config::is_agent_address;
-use crate::domain::{AgentSpec, Conversation, CustomMetric, JudgeSpec, PlannedSet, ProgramSpec, ToolsSpec};
+use crate::domain::{
+    AgentSpec, Conversation, CustomMetric, JudgeSpec, PlannedSet, ProgramSpec, ToolsSpec,
+    address_without_secrets, agent_without_secrets,
+};
 use crate::formats::SetFile;
 use crate::judge::{Judges, Keys};
 use crate::metrics::{JudgeOptions, JudgedMetric};
@@ -99,8 +102,7 @@ pub fn agent_questions(workspace: &Workspace, agent: &AgentSpec) -> Vec<TrustQue
         let variables = (!variables.is_empty()).then(|| format!("{variables} from your environment"));
         let given: Vec<String> = variables.into_iter().chain(token).collect();
         let with = if given.is_empty() { String::new() } else { format!(" with {}", given.join(" and ")) };
-        let line = format!("send the cases{with} to {}", shown_address(url));
-        questions.push(question(workspace, TrustAction::Connect, line.clone(), &[line], &workspace.root));
+        questions.push(connect_question(workspace, &format!("send the cases{with} to "), url));
     }
     let programs = agent.program().into_iter().chain(agent.token_command());
     questions.extend(programs.map(|program| match agent {
@@ -118,11 +120,14 @@ pub fn agent_questions(workspace: &Workspace, agent: &AgentSpec) -> Vec<TrustQue
 /// The questions about the MCP servers to which evaltrail passes calls of tools on.
 fn mcp_questions(workspace: &Workspace, tools: &ToolsSpec) -> Vec<TrustQuestion> {
     let urls = tools.mcp.values().filter_map(|source| source.url.as_deref());
-    let of = |url: &str| {
-        let line = format!("pass calls of tools on to the MCP server at {}", shown_address(url));
-        question(workspace, TrustAction::Connect, line.clone(), &[line], &workspace.root)
-    };
-    urls.map(of).collect()
+    urls.map(|url| connect_question(workspace, "pass calls of tools on to the MCP server at ", url)).collect()
+}
+
+/// The question for an address. The permission applies to the whole address, of which secrets are not shown.
+fn connect_question(workspace: &Workspace, what: &str, url: &str) -> TrustQuestion {
+    let line = format!("{what}{}", used_address(url, agent_without_secrets));
+    let whole = format!("{what}{}", used_address(url, str::to_string));
+    question(workspace, TrustAction::Connect, line, &[whole], &workspace.root)
 }
 
 /// The question for a Python agent. The permission applies to the current content of its module.
@@ -139,14 +144,14 @@ fn python_question(workspace: &Workspace, function: &str, program: &ProgramSpec)
 }
 
 /// An address as it is used, not as it is written: an internationalized domain name in its ASCII form, and the part
-/// before an `@`, which may look like a host, marked as the user.
-fn shown_address(url: &str) -> String {
-    let Ok(mut parsed) = Url::parse(url) else { return url.to_string() };
+/// before an `@`, which may look like a host, marked as the user. `shown` is applied to the rest.
+fn used_address(url: &str, shown: impl Fn(&str) -> String) -> String {
+    let Ok(mut parsed) = Url::parse(url) else { return shown(url) };
     let user = parsed.username().to_string();
     let _ = parsed.set_username("").and_then(|()| parsed.set_password(None));
     match user.is_empty() {
-        true => parsed.to_string(),
-        false => format!("{parsed} as the user {user:?}"),
+        true => shown(parsed.as_str()),
+        false => format!("{} as the user {user:?}", shown(parsed.as_str())),
     }
 }
 
@@ -204,11 +209,14 @@ pub fn judge_questions(workspace: &Workspace, judge: &JudgeSpec, models: &[Strin
         return Vec::new();
     }
     let of_models = models.iter().filter_map(|model| Judges::destination_of_model(model));
-    Judges::destination(judge)
-        .into_iter()
-        .chain(of_models)
-        .map(|line| question(workspace, TrustAction::Send, line.clone(), &[line], &workspace.root))
-        .collect()
+    // The permission applies to the whole address, of which secrets are not shown.
+    let with_secrets = judge.url.clone().filter(|url| address_without_secrets(url) != *url);
+    let asked = |line: String, secret: Option<String>| {
+        let words: Vec<String> = std::iter::once(line.clone()).chain(secret).collect();
+        question(workspace, TrustAction::Send, line, &words, &workspace.root)
+    };
+    let of_folder = Judges::destination(judge).map(|line| asked(line, with_secrets));
+    of_folder.into_iter().chain(of_models.map(|line| asked(line, None))).collect()
 }
 
 /// The destinations that are allowed when all of these questions were answered with yes.
@@ -402,10 +410,12 @@ mod tests {
 
     #[test]
     fn an_address_is_asked_about_as_it_is_used() {
-        assert_eq!(shown_address("http://xn--e1afmkfd.example"), "http://xn--e1afmkfd.example/");
-        assert_eq!(shown_address("http://g\u{43e}\u{43e}gle.com/x"), "http://xn--ggle-55da.com/x");
+        let shown = |url: &str| used_address(url, agent_without_secrets);
+        assert_eq!(shown("http://me:pass@h/x?key=abc&y=1"), "http://h/x?key=…&y=1 as the user \"me\"");
+        assert_eq!(shown("http://xn--e1afmkfd.example"), "http://xn--e1afmkfd.example/");
+        assert_eq!(shown("http://g\u{43e}\u{43e}gle.com/x"), "http://xn--ggle-55da.com/x");
         assert_eq!(
-            shown_address("http://google.com@evil.example/"),
+            shown("http://google.com@evil.example/"),
             "http://evil.example/ as the user \"google.com\""
         );
         let folder = tempfile::tempdir().unwrap();

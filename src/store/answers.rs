@@ -1,9 +1,28 @@
-//! A cache of the responses of judges: one file for each response, named by the digest of the request.
+//! A cache of the responses of judges: one file for each response, named by the digest of the request. The file `codes`
+//! contains the secret of the codes in the requests.
+//!
+//! The files are in 256 subfolders by the first two digits of their names, so each subfolder gets the same share. Its
+//! size is checked once for every [`CHECK_EVERY`] bytes that are added to it, on average. Above [`SUBFOLDER_LIMIT`],
+//! responses are removed in pseudo-random order, whenever they were used last: a run requests its responses in the same
+//! order each time, so if they do not all fit, each would be the least recently used one just before it is needed.
 
+use super::secret_file::stored_secret;
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// Size in bytes on disk above which responses are removed from one of the 256 subfolders: 256 MB in all, which are
+/// 65,536 responses of the usual size.
+const SUBFOLDER_LIMIT: u64 = 1 << 20;
+/// The average number of bytes that are added to a subfolder between two checks of its size.
+const CHECK_EVERY: u64 = 16 * BLOCK;
+/// Size in bytes to which a subfolder above the limit is reduced.
+const SIZE_AFTER_CHECK: u64 = SUBFOLDER_LIMIT - CHECK_EVERY;
+/// What a file takes at least on a disk, in bytes.
+const BLOCK: u64 = 4096;
+const CODES: &str = "codes";
 
 /// The cache of the responses of judges.
 #[derive(Clone, Debug)]
@@ -30,9 +49,18 @@ impl Answers {
         Answers { folder }
     }
 
+    /// The secret of the codes in the requests, created on first use. It is part of the cache, because the cached
+    /// responses contain the codes.
+    pub fn code_key(&self) -> io::Result<[u8; 32]> {
+        let named = |error: io::Error| {
+            io::Error::new(error.kind(), format!("{}: {error}", self.folder.join(CODES).display()))
+        };
+        stored_secret(&self.folder, CODES).map_err(named)
+    }
+
     fn path(&self, digest: &str) -> PathBuf {
-        let (shelf, name) = digest.split_at(digest.len().min(2));
-        self.folder.join(shelf).join(name)
+        let (subfolder, name) = digest.split_at(digest.len().min(2));
+        self.folder.join(subfolder).join(name)
     }
 
     /// The cached response, if there is one that can be read.
@@ -40,49 +68,162 @@ impl Answers {
         serde_json::from_slice(&fs::read(self.path(digest)).ok()?).ok()
     }
 
-    /// Stores a response.
+    /// Stores a response. Now and then, it removes others if there are too many. A response that is larger than a
+    /// subfolder may be is not stored.
     pub fn put(&self, digest: &str, answer: &CachedResponse) -> io::Result<()> {
         let path = self.path(digest);
-        if let Some(shelf) = path.parent() {
-            fs::create_dir_all(shelf)?;
+        let bytes = serde_json::to_vec(answer)?;
+        let size = size_on_disk(bytes.len() as u64);
+        if size > SIZE_AFTER_CHECK {
+            return Ok(());
         }
-        let shelf = path.parent().unwrap_or(&self.folder);
+        let subfolder = path.parent().unwrap_or(&self.folder);
+        fs::create_dir_all(subfolder)?;
         // Not synced: a response that is lost in a power failure is requested again.
-        let mut file = tempfile::NamedTempFile::new_in(shelf)?;
-        file.write_all(&serde_json::to_vec(answer)?)?;
+        let mut file = tempfile::NamedTempFile::new_in(subfolder)?;
+        file.write_all(&bytes)?;
         file.persist(&path).map_err(|error| error.error)?;
-        Ok(())
+        match pseudo_random(&[digest]) % (CHECK_EVERY / BLOCK) < size / BLOCK {
+            true => reduce(subfolder, digest, &path),
+            false => Ok(()),
+        }
     }
 
     /// Removes all responses, and returns their number.
     pub fn clear(&self) -> io::Result<usize> {
-        let shelves = match fs::read_dir(&self.folder) {
+        let subfolders = match fs::read_dir(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-            shelves => shelves?,
+            subfolders => subfolders?,
         };
         let mut count = 0;
-        for shelf in shelves {
-            count += fs::read_dir(shelf?.path())?.count();
+        for subfolder in subfolders {
+            let subfolder = subfolder?;
+            if subfolder.file_type()?.is_dir() {
+                count += fs::read_dir(subfolder.path())?.count();
+            }
         }
         fs::remove_dir_all(&self.folder)?;
         Ok(count)
     }
 }
 
+fn size_on_disk(length: u64) -> u64 {
+    length.next_multiple_of(BLOCK)
+}
+
+/// A number that depends on these texts only, and is evenly distributed.
+fn pseudo_random(texts: &[&str]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    texts.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Removes files of a subfolder above the limit, except `added`, until it has at most [`SIZE_AFTER_CHECK`] bytes. The
+/// digest of the added response decides which.
+fn reduce(subfolder: &Path, digest: &str, added: &Path) -> io::Result<()> {
+    let mut files: Vec<(u64, u64, PathBuf)> = Vec::new();
+    for entry in fs::read_dir(subfolder)? {
+        let entry = entry?;
+        let order = pseudo_random(&[digest, &entry.file_name().to_string_lossy()]);
+        match entry.metadata() {
+            Ok(file) => files.push((order, size_on_disk(file.len()), entry.path())),
+            // Removed by another process.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let mut left: u64 = files.iter().map(|(_, size, _)| size).sum();
+    if left <= SUBFOLDER_LIMIT {
+        return Ok(());
+    }
+    files.sort_unstable();
+    for (_, size, path) in files.into_iter().filter(|(_, _, path)| path != added) {
+        if left <= SIZE_AFTER_CHECK {
+            break;
+        }
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => left -= size,
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn response(text: &str) -> CachedResponse {
+        CachedResponse { text: text.into(), input_tokens: 3, output_tokens: 1 }
+    }
 
     #[test]
     fn answers_are_found_again_and_forgotten() {
         let folder = tempfile::tempdir().unwrap();
         let answers = Answers::below(folder.path().join("judge"));
-        let kept = CachedResponse { text: "yes".into(), input_tokens: 3, output_tokens: 1 };
+        let key = answers.code_key().unwrap();
+        assert_eq!(answers.code_key().unwrap(), key, "the key is stored");
         assert_eq!(answers.get("abcd"), None);
-        answers.put("abcd", &kept).unwrap();
-        assert_eq!(answers.get("abcd"), Some(kept));
+        answers.put("abcd", &response("yes")).unwrap();
+        assert_eq!(answers.get("abcd"), Some(response("yes")));
         fs::write(folder.path().join("judge/ab/cd"), "torn").unwrap();
         assert_eq!(answers.get("abcd"), None);
         assert_eq!((answers.clear().unwrap(), answers.clear().unwrap()), (1, 0));
+        assert_ne!(answers.code_key().unwrap(), key, "the key is forgotten with the responses");
+    }
+
+    /// The number of files in a subfolder.
+    fn count(folder: &Path, subfolder: &str) -> usize {
+        fs::read_dir(folder.join(subfolder)).unwrap().count()
+    }
+
+    #[test]
+    fn a_share_of_responses_that_do_not_all_fit_is_found_in_the_next_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let answers = Answers::below(folder.path().to_path_buf());
+        let most = (SUBFOLDER_LIMIT / BLOCK) as usize;
+        answers.put("cd0000", &response("in another subfolder")).unwrap();
+        let run = |responses: usize| {
+            let is_found = |at: &usize| {
+                let digest = format!("ab{at:04}");
+                let found = answers.get(&digest).is_some();
+                if !found {
+                    answers.put(&digest, &response("yes")).unwrap();
+                }
+                found
+            };
+            (0..responses).filter(is_found).count()
+        };
+        assert_eq!((run(most), run(most)), (0, most), "all of them fit");
+        let all = most * 3 / 2;
+        assert_eq!(run(all), most, "the others are new");
+        for _ in 0..3 {
+            let found = run(all);
+            assert!(found > all / 4, "{found} of {all}");
+            // The size is checked for one in sixteen, so the limit can be exceeded by several times that.
+            assert!(count(folder.path(), "ab") < most + 100, "{}", count(folder.path(), "ab"));
+        }
+        assert!(answers.get("cd0000").is_some());
+    }
+
+    #[test]
+    fn a_large_response_replaces_several() {
+        let folder = tempfile::tempdir().unwrap();
+        let answers = Answers::below(folder.path().to_path_buf());
+        let most = (SUBFOLDER_LIMIT / BLOCK) as usize;
+        for at in 0..most {
+            answers.put(&format!("ab{at:04}"), &response("yes")).unwrap();
+        }
+        // Large enough that the size is checked.
+        let large = CHECK_EVERY as usize;
+        answers.put("ab_large", &response(&"x".repeat(large))).unwrap();
+        assert!(answers.get("ab_large").is_some());
+        let blocks_of_large = large / BLOCK as usize + 1;
+        let left = (SIZE_AFTER_CHECK / BLOCK) as usize - blocks_of_large + 1;
+        assert_eq!(count(folder.path(), "ab"), left);
+        // One that never fits removes none.
+        answers.put("ab_huge", &response(&"x".repeat(SUBFOLDER_LIMIT as usize))).unwrap();
+        assert!(answers.get("ab_huge").is_none());
+        assert_eq!(count(folder.path(), "ab"), left);
     }
 }

@@ -7,11 +7,13 @@
 //! <cache>/buckets/gs/<bucket>/versions.json   the version of each of them
 //! ```
 
-use super::lock::try_lock;
+use super::copy_files::{Arriving, close_to_others, make_private_folder, write_copy};
+use super::lock::lock_within;
 use super::places::Places;
 use super::read::read_file;
-use super::temporary::write_beside;
-use crate::buckets::{BigQueryTable, Bucket, BucketAddress, BucketError, Scheme, StoredObject, TableAddress};
+use crate::buckets::{
+    BigQueryTable, Bucket, BucketAddress, BucketError, LeftOut, Listing, Scheme, StoredObject, TableAddress,
+};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -19,10 +21,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The maximum size of an object that is fetched, in bytes.
-const LARGEST: u64 = 2 << 30;
+pub(super) const LARGEST: u64 = 2 << 30;
 /// The maximum size of all objects that one address fetches, in bytes.
 const LARGEST_FOLDER: u64 = 8 << 30;
 /// The endings of the files that evaltrail reads.
@@ -47,37 +49,28 @@ pub enum CopyError {
     Refused(String),
 }
 
+/// A copy of what is at an address.
+#[derive(Debug)]
+pub struct Copied {
+    /// Its path.
+    pub path: PathBuf,
+    /// The objects that were not copied because of their keys.
+    pub left_out: LeftOut,
+}
+
 /// The progress of a copy: the objects that were fetched, and all that are fetched.
 pub type OnFetched<'a> = &'a mut dyn FnMut(usize, usize);
 
 /// The copies of a bucket. They are locked.
-struct Copies {
+pub(super) struct Copies {
     folder: PathBuf,
-    versions: BTreeMap<String, String>,
+    pub(super) versions: BTreeMap<String, String>,
     /// Held open while the copies are locked.
     _lock: File,
 }
 
 /// The longest time for which another process may update the copies of a bucket.
 const LOCKED_FOR: Duration = Duration::from_secs(300);
-
-/// Locks a file. Errors: another process has it locked for longer than the limit.
-fn lock_within(file: &File, limit: Duration) -> io::Result<()> {
-    let began = Instant::now();
-    loop {
-        match try_lock(file) {
-            true => return Ok(()),
-            false if began.elapsed() > limit => {
-                let why = format!(
-                    "another evaltrail process has been copying from this bucket for {} s",
-                    limit.as_secs()
-                );
-                return Err(io::Error::new(io::ErrorKind::TimedOut, why));
-            }
-            false => std::thread::sleep(Duration::from_millis(5)),
-        }
-    }
-}
 
 /// The form of `versions.json`.
 #[derive(Default, Serialize, Deserialize)]
@@ -89,49 +82,51 @@ struct Versions {
 /// The version of the form.
 const FORMAT: u32 = 1;
 
-/// Copies what is at an address, or updates the copy, and returns its path. Objects of kinds that evaltrail does not read
-/// are left out. `beside` are names of files that belong to an object in the same
-/// folder.
+/// Copies what is at an address, or updates the copy. Objects of kinds that evaltrail does not read are left out. `beside`
+/// are names of files that belong to an object in the same folder.
 pub fn copy_bucket(
     address: &BucketAddress,
     beside: &[String],
     places: &Places,
     on_fetched: OnFetched,
-) -> Result<PathBuf, CopyError> {
+) -> Result<Copied, CopyError> {
     let bucket = Bucket::open(address)?;
     let object = if address.name().contains('.') { bucket.object("")? } else { None };
     let mut copies = Copies::open(address, places)?;
-    match object {
+    let left_out = match object {
         Some(object) => copies.update_file(address, object, beside, on_fetched)?,
-        None => copies.update_folder(&bucket, on_fetched)?,
-    }
-    Ok(copies.path_of(&address.key))
+        None => copies.update(&bucket, bucket.list()?, on_fetched)?,
+    };
+    Ok(Copied { path: copies.path_of(&address.key), left_out })
 }
 
-/// Copies the folders below an address but some, or updates the copies, and returns the path.
+/// Copies the folders below an address but some, or updates the copies.
 pub(super) fn copy_folders(
     address: &BucketAddress,
     but: &[&str],
     places: &Places,
     on_fetched: OnFetched,
-) -> Result<PathBuf, CopyError> {
+) -> Result<Copied, CopyError> {
     let bucket = Bucket::open(address)?;
     let mut copies = Copies::open(address, places)?;
-    let mut wanted = Vec::new();
-    for folder in bucket.folders()?.into_iter().filter(|folder| !but.contains(&folder.as_str())) {
+    let (folders, left_out) = bucket.folders()?;
+    let mut wanted = Listing { objects: Vec::new(), left_out };
+    for folder in folders.into_iter().filter(|folder| !but.contains(&folder.as_str())) {
         let named =
             |object: StoredObject| StoredObject { name: format!("{folder}/{}", object.name), ..object };
-        wanted.extend(bucket.below(&folder).list()?.into_iter().map(named));
+        let below = bucket.below(&folder).list()?;
+        wanted.objects.extend(below.objects.into_iter().map(named));
+        wanted.left_out.extend(below.left_out);
     }
-    copies.update(&bucket, wanted, on_fetched)?;
-    Ok(copies.path_of(&address.key))
+    let left_out = copies.update(&bucket, wanted, on_fetched)?;
+    Ok(Copied { path: copies.path_of(&address.key), left_out })
 }
 
 /// The path of the copy of an object that does not exist yet. Its folder is created.
 pub fn new_copy(address: &BucketAddress, places: &Places) -> Result<PathBuf, CopyError> {
     let path = Copies::open(address, places)?.path_of(&address.key);
     let folder = path.parent().unwrap_or(&path);
-    fs::create_dir_all(folder)
+    make_private_folder(folder)
         .map_err(|source| CopyError::Cache { path: folder.display().to_string(), source })?;
     Ok(path)
 }
@@ -139,7 +134,7 @@ pub fn new_copy(address: &BucketAddress, places: &Places) -> Result<PathBuf, Cop
 /// Copies the rows of a table as lines of JSON, if it changed, and returns the path of the copy.
 pub fn copy_table(address: &TableAddress, places: &Places) -> Result<PathBuf, CopyError> {
     let table = BigQueryTable::open(address)?;
-    let mut copies = Copies::in_folder(places.cache.join(FOLDER).join(TABLES).join(&address.project))?;
+    let mut copies = Copies::in_folder(places, &Path::new(TABLES).join(&address.project))?;
     let key = format!("{}/{}.jsonl", address.dataset, address.table);
     let path = copies.path_of(&key);
     let version = table.version()?;
@@ -155,24 +150,27 @@ pub fn copy_table(address: &TableAddress, places: &Places) -> Result<PathBuf, Co
 }
 
 impl Copies {
-    fn open(address: &BucketAddress, places: &Places) -> Result<Copies, CopyError> {
-        Copies::in_folder(places.cache.join(FOLDER).join(address.scheme.name()).join(&address.bucket))
+    pub(super) fn open(address: &BucketAddress, places: &Places) -> Result<Copies, CopyError> {
+        Copies::in_folder(places, &Path::new(address.scheme.name()).join(&address.bucket))
     }
 
-    fn in_folder(folder: PathBuf) -> Result<Copies, CopyError> {
+    /// Opens the copies in a folder of the cache's folder for copies. Others cannot read what is in it.
+    fn in_folder(places: &Places, name: &Path) -> Result<Copies, CopyError> {
+        let all = places.cache.join(FOLDER);
+        let folder = all.join(name);
         let cache = |path: &Path| {
             let path = path.display().to_string();
             move |source| CopyError::Cache { path, source }
         };
-        fs::create_dir_all(folder.join(FILES)).map_err(cache(&folder))?;
+        make_private_folder(&folder.join(FILES)).map_err(cache(&folder))?;
+        close_to_others(&all).map_err(cache(&all))?;
         let lock_path = folder.join("lock");
-        let lock = OpenOptions::new()
-            .create(true)
-            .read(true)
-            .append(true)
-            .open(&lock_path)
-            .map_err(cache(&lock_path))?;
-        lock_within(&lock, LOCKED_FOR).map_err(cache(&lock_path))?;
+        let mut options = OpenOptions::new();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let lock =
+            options.create(true).read(true).append(true).open(&lock_path).map_err(cache(&lock_path))?;
+        lock_within(&lock, LOCKED_FOR, "copying from this bucket").map_err(cache(&lock_path))?;
         // Without versions, everything is fetched again.
         let stored: Option<Versions> = read_file(&folder.join(VERSIONS), LARGEST_VERSIONS)
             .ok()
@@ -195,7 +193,7 @@ impl Copies {
         object: StoredObject,
         beside: &[String],
         on_fetched: OnFetched,
-    ) -> Result<(), CopyError> {
+    ) -> Result<LeftOut, CopyError> {
         let folder = Bucket::open(&address.parent())?;
         let mut wanted = vec![StoredObject { name: address.name().to_string(), ..object }];
         for name in beside {
@@ -204,39 +202,36 @@ impl Copies {
                 None => self.forget(&address.parent().join(name).key)?,
             }
         }
+        check_sizes(folder.address(), &wanted)?;
         self.fetch(&folder, &wanted, on_fetched)
-    }
-
-    fn update_folder(&mut self, bucket: &Bucket, on_fetched: OnFetched) -> Result<(), CopyError> {
-        let found = bucket.list()?;
-        self.update(bucket, found, on_fetched)
     }
 
     /// Updates the copies of a folder, in which these objects were found.
     fn update(
         &mut self,
         bucket: &Bucket,
-        found: Vec<StoredObject>,
+        found: Listing,
         on_fetched: OnFetched,
-    ) -> Result<(), CopyError> {
+    ) -> Result<LeftOut, CopyError> {
+        let Listing { objects: found, mut left_out } = found;
         let all = found.len();
         let is_used = |object: &StoredObject| {
             ENDINGS.iter().any(|ending| object.name.ends_with(ending)) && !is_own(&object.name)
         };
         let wanted: Vec<StoredObject> = found.into_iter().filter(is_used).collect();
+        let wanted = without_files_below_files(wanted, &mut left_out);
         let address = bucket.address();
         if wanted.is_empty() {
-            let why = match all {
-                0 => "there is nothing at this address",
-                _ => "there are no files here that evaltrail reads (.json, .jsonl, .csv)",
+            let why = match (all, left_out.count) {
+                (0, 0) => "there is nothing at this address".into(),
+                (_, 0) => "there are no files here that evaltrail reads (.json, .jsonl, .csv)".into(),
+                _ => {
+                    format!("there are no files here that evaltrail reads (.json, .jsonl, .csv); {left_out}")
+                }
             };
             return Err(CopyError::Refused(format!("{address}: {why}")));
         }
-        let size: u64 = wanted.iter().map(|object| object.size).sum();
-        if size > LARGEST_FOLDER {
-            let why = format!("{address}: {} GB are too much to copy; name a folder with less", size >> 30);
-            return Err(CopyError::Refused(why));
-        }
+        check_sizes(address, &wanted)?;
         let there: HashSet<String> = wanted.iter().map(|object| address.join(&object.name).key).collect();
         let prefix = if address.key.is_empty() { String::new() } else { format!("{}/", address.key) };
         let gone: Vec<String> = self
@@ -246,16 +241,17 @@ impl Copies {
             .cloned()
             .collect();
         gone.iter().try_for_each(|key| self.forget(key))?;
-        self.fetch(bucket, &wanted, on_fetched)
+        left_out.extend(self.fetch(bucket, &wanted, on_fetched)?);
+        Ok(left_out)
     }
 
-    /// Fetches the objects that changed.
+    /// Fetches the objects that changed. Returns those that cannot be files here.
     fn fetch(
         &mut self,
         bucket: &Bucket,
         wanted: &[StoredObject],
         on_fetched: OnFetched,
-    ) -> Result<(), CopyError> {
+    ) -> Result<LeftOut, CopyError> {
         let key_of = |name: &str| bucket.address().join(name).key;
         let is_stale = |object: &&StoredObject| {
             let key = key_of(&object.name);
@@ -263,21 +259,27 @@ impl Copies {
         };
         let stale: Vec<StoredObject> = wanted.iter().filter(is_stale).cloned().collect();
         if stale.is_empty() {
-            return self.save();
+            return self.save().map(|()| LeftOut::default());
         }
-        let (mut done, mut failed) = (0, None);
-        let fetched = bucket.read_all(&stale, LARGEST, |name, bytes, etag| {
+        let (mut done, mut failed, mut arriving) = (0, None, Arriving::default());
+        let fetched = bucket.read_all(&stale, |name, part| {
             let key = key_of(name);
             let path = self.path_of(&key);
-            if let Err(source) = write_copy(&path, &bytes) {
-                let path = path.display().to_string();
-                let told = BucketError::Other(format!("{path}: {source}"));
-                failed = Some(CopyError::Cache { path, source });
-                return Err(told);
+            let etag = part.etag.clone();
+            match arriving.take(name, &path, part) {
+                Ok(true) => {
+                    self.versions.extend(etag.map(|etag| (key, etag)));
+                    done += 1;
+                    on_fetched(done, stale.len());
+                }
+                Ok(false) => {}
+                Err(source) => {
+                    let path = path.display().to_string();
+                    let told = BucketError::Other(format!("{path}: {source}"));
+                    failed = Some(CopyError::Cache { path, source });
+                    return Err(told);
+                }
             }
-            self.versions.insert(key, etag);
-            done += 1;
-            on_fetched(done, stale.len());
             Ok(())
         });
         let saved = self.save();
@@ -285,7 +287,7 @@ impl Copies {
             return Err(failed);
         }
         fetched?;
-        saved
+        saved.map(|()| arriving.left_out)
     }
 
     /// Removes the copy of an object that is no longer there.
@@ -298,11 +300,22 @@ impl Copies {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
                 Err(CopyError::Cache { path: path.display().to_string(), source })
             }
-            _ => Ok(()),
+            _ => {
+                self.remove_empty_folders(&path);
+                Ok(())
+            }
         }
     }
 
-    fn save(&self) -> Result<(), CopyError> {
+    /// Removes the folders of a removed copy in which nothing is left: an object may take the place of one.
+    fn remove_empty_folders(&self, path: &Path) {
+        let files = self.folder.join(FILES);
+        let mut folders = path.ancestors().skip(1).take_while(|folder| *folder != files);
+        // A folder that is not empty is not removed.
+        while folders.next().is_some_and(|folder| fs::remove_dir(folder).is_ok()) {}
+    }
+
+    pub(super) fn save(&self) -> Result<(), CopyError> {
         let path = self.folder.join(VERSIONS);
         let versions = Versions { format: FORMAT, versions: self.versions.clone() };
         let written =
@@ -319,12 +332,35 @@ const VERSIONS: &str = "versions.json";
 /// The maximum size of that file, in bytes.
 const LARGEST_VERSIONS: u64 = 256 << 20;
 
-/// Writes a file of the cache atomically.
-fn write_copy(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(path);
-    fs::create_dir_all(folder)?;
-    let temporary = write_beside(folder, None, |out| out.write_all(bytes))?;
-    temporary.persist(path).map(drop).map_err(|error| error.error)
+/// The objects without those below the key of another: a path is either that of a file or of a folder.
+fn without_files_below_files(mut objects: Vec<StoredObject>, left_out: &mut LeftOut) -> Vec<StoredObject> {
+    let names: HashSet<String> = objects.iter().map(|object| object.name.clone()).collect();
+    objects.retain(|object| {
+        let is_below = object.name.match_indices('/').any(|(at, _)| names.contains(&object.name[..at]));
+        if is_below {
+            left_out.add(&object.name);
+        }
+        !is_below
+    });
+    objects
+}
+
+/// Checks the sizes that a store names for objects; they are read up to these.
+fn check_sizes(address: &BucketAddress, objects: &[StoredObject]) -> Result<(), CopyError> {
+    if let Some(large) = objects.iter().find(|object| object.size > LARGEST) {
+        let why = format!("{}: it has more than {} MB", address.join(&large.name), LARGEST >> 20);
+        return Err(BucketError::TooLarge(why).into());
+    }
+    let size = objects.iter().try_fold(0u64, |size, object| size.checked_add(object.size));
+    match size.filter(|size| *size <= LARGEST_FOLDER) {
+        Some(_) => Ok(()),
+        None => {
+            let most = LARGEST_FOLDER >> 30;
+            let why =
+                format!("{address}: its objects have more than {most} GB together; name a folder with less");
+            Err(CopyError::Refused(why))
+        }
+    }
 }
 
 /// Whether an object is one of evaltrail's own files.
@@ -376,72 +412,4 @@ pub fn with_addresses(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(shown)
-}
-
-/// An edit of a file that is the copy of an object. The copies are locked until it is dropped.
-pub(super) struct CopyEdit {
-    path: PathBuf,
-    address: BucketAddress,
-    copies: Copies,
-}
-
-impl CopyEdit {
-    /// The edit of a file; `None` if it is no copy.
-    pub(super) fn of(path: &Path) -> Result<Option<CopyEdit>, CopyError> {
-        let Some(mut places) = Places::find() else { return Ok(None) };
-        let Ok(cache) = dunce::canonicalize(&places.cache) else { return Ok(None) };
-        places.cache = cache;
-        let folder = path.parent().and_then(|folder| dunce::canonicalize(folder).ok());
-        let Some(path) = folder.zip(path.file_name()).map(|(folder, name)| folder.join(name)) else {
-            return Ok(None);
-        };
-        let Some(address) = address_of_copy(&path, &places) else { return Ok(None) };
-        let copies = Copies::open(&address, &places)?;
-        Ok(Some(CopyEdit { path, address, copies }))
-    }
-
-    /// Replaces the object, and returns its version for [`CopyEdit::finish`]. If it was changed after it was fetched, the copy
-    /// gets its content. Until the edit is finished, the version of the copy is unknown, so that an interrupted edit is
-    /// fetched again.
-    pub(super) fn replace(&mut self, new: &[u8]) -> Result<String, CopyError> {
-        let bucket = Bucket::open(&self.address)?;
-        let missing = || BucketError::Missing(self.address.to_string());
-        let version = self.copies.versions.remove(&self.address.key).ok_or_else(missing)?;
-        self.copies.save()?;
-        match bucket.replace("", new.to_vec(), &version) {
-            Ok(written) => Ok(written),
-            Err(BucketError::Changed(changed)) => {
-                let (theirs, etag) = bucket.read("", LARGEST)?;
-                write_copy(&self.path, &theirs)
-                    .map_err(|source| CopyError::Cache { path: self.path.display().to_string(), source })?;
-                self.finish(etag)?;
-                Err(BucketError::Changed(changed).into())
-            }
-            Err(error) => {
-                // The object may have been written although there was no answer; then its version differs.
-                self.finish(version)?;
-                Err(error.into())
-            }
-        }
-    }
-
-    /// Creates the object, which must not exist yet, and returns its version for [`CopyEdit::finish`].
-    pub(super) fn create(&mut self, bytes: &[u8]) -> Result<String, CopyError> {
-        Ok(Bucket::open(&self.address)?.create("", bytes.to_vec())?)
-    }
-
-    /// Deletes the object.
-    pub(super) fn remove(&mut self) -> Result<(), CopyError> {
-        let missing = || BucketError::Missing(self.address.to_string());
-        let version = self.copies.versions.get(&self.address.key).ok_or_else(missing)?;
-        Bucket::open(&self.address)?.delete("", version)?;
-        self.copies.versions.remove(&self.address.key);
-        self.copies.save()
-    }
-
-    /// Remembers the version of the copy, after it was written.
-    pub(super) fn finish(&mut self, version: String) -> Result<(), CopyError> {
-        self.copies.versions.insert(self.address.key.clone(), version);
-        self.copies.save()
-    }
 }

@@ -111,7 +111,7 @@ pub fn claim(
     let bucket = runs.below(FOLDER).below(name);
     let mut seen: Option<(String, Instant, Duration)> = None;
     loop {
-        let objects = bucket.list()?;
+        let objects = bucket.list()?.objects;
         let named = |name: &str| objects.iter().find(|object| object.name == name);
         if named(DONE).is_some() {
             return Ok(Claimed::Done(read_json(&bucket, DONE)?));
@@ -165,7 +165,7 @@ pub fn claim(
 pub fn claim_states(runs: &Bucket) -> Result<BTreeMap<String, ClaimState>, BucketError> {
     let all = runs.below(FOLDER);
     let mut by_name: BTreeMap<String, Vec<StoredObject>> = BTreeMap::new();
-    for object in all.list()? {
+    for object in all.list()?.objects {
         if let Some((name, rest)) = object.name.split_once('/') {
             let rest = rest.to_string();
             by_name.entry(name.to_string()).or_default().push(StoredObject { name: rest, ..object });

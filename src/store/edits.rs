@@ -10,6 +10,7 @@
 //! undone, and the last edit does not depend on the folder that was opened.
 
 use super::Places;
+use super::lock::{SHORT_CHANGE, lock_within};
 use super::save::{Replace, SaveError, create, remove, replace};
 use super::{read_file, read_text_file};
 use crate::formats::json::TextChange;
@@ -270,7 +271,7 @@ impl EditLog {
         let file = private(OpenOptions::new().create(true).read(true).append(true))
             .open(path.with_extension("lock"))?;
         // If files cannot be locked, the comparison of the texts still detects other changes.
-        let _ = file.lock();
+        lock_within(&file, SHORT_CHANGE, "making an edit")?;
         Ok(Some(file))
     }
 

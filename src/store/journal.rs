@@ -17,6 +17,7 @@ use super::whole_plan::{WHOLE_PLAN, WholePlan, whole_plan_text};
 use crate::domain::{
     Attempt, AttemptKey, AttemptRecords, EndedAttempt, InMemory, RecordedAt, RunEvent, RunPlan, RunState,
 };
+use crate::process::open_file_limit_error;
 use rayon::prelude::*;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -96,7 +97,7 @@ pub struct LoadedRun {
 }
 
 /// The name of the folder of runs in `.evaltrail`.
-const RUNS: &str = "runs";
+pub(super) const RUNS: &str = "runs";
 /// The file that is locked while the run is written. Locking the journal would keep others from reading it on Windows.
 const LOCK: &str = "lock";
 /// The maximum length of a line in a signed run, in bytes. A longer line counts as damaged.
@@ -530,16 +531,29 @@ impl LoadedRun {
     }
 }
 
-/// The folders of a workspace's runs, in no particular order. Links are skipped, and the files are not read.
-pub fn run_folders(workspace: &Path) -> Vec<PathBuf> {
-    let Ok(runs) = OwnFolder::of(workspace).and_then(|ours| ours.folder(RUNS)) else { return Vec::new() };
-    let Ok(entries) = fs::read_dir(runs.path()) else { return Vec::new() };
-    entries
-        .filter_map(Result::ok)
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-        .map(|entry| entry.path())
-        .filter(|path| path.join(PLAN).exists())
-        .collect()
+/// The folders of a workspace's runs, in no particular order. Links are skipped, and the files are not read. Errors: the
+/// folder of the runs exists, but cannot be read.
+pub fn run_folders(workspace: &Path) -> io::Result<Vec<PathBuf>> {
+    let runs = match OwnFolder::of(workspace).and_then(|ours| ours.folder(RUNS)) {
+        Ok(runs) => runs,
+        Err(error) if is_unreadable(&error) => return Err(error),
+        // A link, or a file in its place, is no folder of runs.
+        Err(_) => return Ok(Vec::new()),
+    };
+    let mut folders = Vec::new();
+    for entry in fs::read_dir(runs.path())? {
+        let entry = entry?;
+        let path = entry.path();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) && path.join(PLAN).exists() {
+            folders.push(path);
+        }
+    }
+    Ok(folders)
+}
+
+/// Whether an error is about a folder that exists.
+fn is_unreadable(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied || open_file_limit_error(error).is_some()
 }
 
 /// The folder of a run of a workspace.
@@ -765,15 +779,17 @@ mod tests {
         let records = run.records();
         for n in 1..60 {
             let turn = Invocation { created: 1.0 / f64::from(n), ..Invocation::default() };
-            let written = Attempt { latency_s: 7.0 / f64::from(n), actual: [turn].into(), ..attempt(0) };
+            let written =
+                Attempt { latency_s: Some(7.0 / f64::from(n)), actual: [turn].into(), ..attempt(0) };
             let at = run.append(&written).unwrap();
             assert_eq!(*records.read(at).unwrap(), written);
         }
         let endless = Invocation { created: f64::INFINITY, ..Invocation::default() };
-        let at =
-            run.append(&Attempt { latency_s: f64::NAN, actual: [endless].into(), ..attempt(1) }).unwrap();
+        let at = run
+            .append(&Attempt { latency_s: Some(f64::NAN), actual: [endless].into(), ..attempt(1) })
+            .unwrap();
         let read = records.read(at).unwrap();
-        assert_eq!((read.latency_s, read.actual[0].created), (0.0, 0.0), "JSON has no such numbers");
+        assert_eq!((read.latency_s, read.actual[0].created), (None, 0.0), "JSON has no such numbers");
         assert_eq!(load_run(run.path(), None).unwrap().state.totals.ended(), 2);
         #[cfg(unix)]
         fs::remove_dir_all(run.path()).unwrap();

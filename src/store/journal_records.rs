@@ -4,6 +4,7 @@ use super::journal_line::{JOURNAL, read_attempt, verified};
 use super::own_folder::OwnFolder;
 use super::run_key::RunKey;
 use crate::domain::{Attempt, AttemptRecords, RecordedAt};
+use crate::process::open_file_limit;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -87,19 +88,27 @@ fn read_at(journal: &mut File, at: RecordedAt) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// The maximum number of journals that are open for reading.
+/// The maximum number of journals that are open for reading, if the limit of open files is not low.
 const OPEN_AT_MOST: usize = 128;
+/// The part of the limit of open files that journals may have. Connections and programs need the rest.
+const PART_OF_LIMIT: usize = 8;
 
 static OPEN: AtomicUsize = AtomicUsize::new(0);
 
-/// One of at most [`OPEN_AT_MOST`] files.
+/// The maximum number of open journals under this limit of open files.
+fn open_at_most(limit: Option<u64>) -> usize {
+    limit.map_or(OPEN_AT_MOST, |limit| (limit as usize / PART_OF_LIMIT).min(OPEN_AT_MOST))
+}
+
+/// One of at most [`open_at_most`] files.
 struct OpenJournal {
     file: Mutex<File>,
 }
 
 impl OpenJournal {
     fn of(file: File) -> Option<OpenJournal> {
-        let one_more = |open: usize| (open < OPEN_AT_MOST).then_some(open + 1);
+        let most = open_at_most(open_file_limit());
+        let one_more = |open: usize| (open < most).then_some(open + 1);
         OPEN.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
         Some(OpenJournal { file: Mutex::new(file) })
     }
@@ -151,6 +160,14 @@ impl Recent {
 mod tests {
     use super::*;
     use crate::domain::AttemptKey;
+
+    #[test]
+    fn a_low_limit_of_open_files_is_left_to_others() {
+        assert_eq!(open_at_most(None), 128);
+        assert_eq!(open_at_most(Some(1 << 20)), 128);
+        assert_eq!(open_at_most(Some(256)), 32);
+        assert_eq!(open_at_most(Some(4)), 0);
+    }
 
     #[test]
     fn a_journal_stays_open() {

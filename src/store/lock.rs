@@ -2,14 +2,44 @@
 //! user must not start two processes that write the same run.
 
 use std::fs::{File, TryLockError};
+use std::io;
+use std::time::{Duration, Instant};
+
+/// How long another process may keep a file locked for one short change.
+pub(super) const SHORT_CHANGE: Duration = Duration::from_secs(10);
 
 /// Locks a file, for as long as it is open. Returns `false` if another process has locked it.
 pub(super) fn try_lock(file: &File) -> bool {
     !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }
 
-/// Waits for the lock of a file.
-pub(super) fn lock(file: &File) {
-    // An error means that there are no locks.
-    let _ = file.lock();
+/// Waits for the lock of a file. Errors: another process has it locked for longer than the limit; `what` says what that
+/// process does.
+pub(super) fn lock_within(file: &File, limit: Duration, what: &str) -> io::Result<()> {
+    let began = Instant::now();
+    while !try_lock(file) {
+        if began.elapsed() > limit {
+            let why = format!("another evaltrail process has been {what} for {} s", limit.as_secs());
+            return Err(io::Error::new(io::ErrorKind::TimedOut, why));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_not_waited_for_without_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || File::create(folder.path().join("lock")).unwrap();
+        let (first, second) = (open(), open());
+        lock_within(&first, Duration::ZERO, "writing").unwrap();
+        let error = lock_within(&second, Duration::ZERO, "writing").unwrap_err();
+        assert_eq!(error.to_string(), "another evaltrail process has been writing for 0 s");
+        drop(first);
+        lock_within(&second, Duration::ZERO, "writing").unwrap();
+    }
 }

@@ -7,19 +7,22 @@
 //! <workspace>/.evaltrail/decisions.jsonl                          people's decisions on failures
 //! <workspace>/.evaltrail/verdicts.jsonl                           people's verdicts on judges
 //! <agent>/.adk/eval_history/*.evalset_result.json                     ADK's, written when a run ends
-//! the platform's directories: permissions, state, the log of edits for undo, the key that signs runs
+//! the platform's directories: permissions, state, the log of edits for undo, the key that signs runs, digests of reports
 //! ```
 
 mod answers;
 mod baseline;
 mod bucket_copy;
 mod claims;
+mod copy_edit;
+mod copy_files;
 mod decisions;
 mod edits;
 mod journal;
 mod journal_line;
 mod journal_records;
 mod lock;
+mod output;
 mod own_folder;
 mod places;
 mod plan_file;
@@ -31,18 +34,20 @@ mod run_export;
 mod run_key;
 mod run_labels;
 mod save;
+mod secret_file;
 mod summaries;
 mod temporary;
 mod trust;
 mod verdicts;
 mod whole_plan;
+mod written;
 
 pub use answers::{Answers, CachedResponse};
 pub use baseline::{
     BASELINE_FILE, Baseline, baseline_path, baseline_run_id, read_baseline, remove_baseline, write_baseline,
 };
 pub use bucket_copy::{
-    CopyError, OnFetched, address_of_copy, copy_bucket, copy_table, new_copy, with_addresses,
+    Copied, CopyError, OnFetched, address_of_copy, copy_bucket, copy_table, new_copy, with_addresses,
 };
 pub use claims::{
     Claim, ClaimEnd, ClaimState, Claimant, Claimed, claim, claim_states, mark_place, shard_claim_name,
@@ -53,6 +58,7 @@ pub use journal::{
     JournalError, JournalLines, LoadedRun, RunFolder, load_plan, load_run, load_run_with, remove_run,
     run_folders, run_path,
 };
+pub use output::{can_write_output, fill_output};
 pub use places::Places;
 pub use plan_file::{MOST_ATTEMPTS, RUN_FORMAT, StoredPlan};
 pub use pushed::{PushError, RunPush, copy_pushed_runs, has_pushed_runs};
@@ -62,9 +68,10 @@ pub use remembered::Remembered;
 pub use run_export::{export_run, unpack_run};
 pub use run_key::RunKey;
 pub use run_labels::{RunLabel, read_run_labels, run_name_error, save_run_label};
-pub use save::{Replace, SaveError, append_to, can_write, create, fill_whole, remove, replace, write_whole};
+pub use save::{Replace, SaveError, append_to, create, fill_whole, remove, replace, write_whole};
 pub use summaries::SummaryWriter;
 pub use temporary::sweep;
 pub use trust::{Fingerprint, Trust, fingerprint};
 pub use verdicts::{read_verdicts, save_verdicts};
 pub use whole_plan::{WholePlan, parse_whole_plan, shard_folders, whole_plan_of, whole_plan_text};
+pub use written::{RecordedOutput, WrittenFiles};

@@ -176,9 +176,10 @@ impl Handle {
         Ok(Handle(openat(&self.0, name, flags, Mode::empty())?))
     }
 
+    /// Creates a folder that only its owner can read, if it does not exist.
     fn make_folder(&self, name: &str) -> io::Result<()> {
         use rustix::fs::{Mode, mkdirat};
-        match mkdirat(&self.0, name, Mode::from_raw_mode(0o777)) {
+        match mkdirat(&self.0, name, Mode::from_raw_mode(0o700)) {
             Err(rustix::io::Errno::EXIST) => Ok(()),
             made => Ok(made?),
         }
@@ -277,6 +278,8 @@ mod tests {
         assert_eq!(ours.read("a").unwrap(), b"3");
         let mode = fs::metadata(place.path().join(".evaltrail/a")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
+        let mode = fs::metadata(place.path().join(".evaltrail")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
         assert_eq!(ours.create("a").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(fs::read_dir(place.path().join(".evaltrail")).unwrap().count(), 2, "no temporary file");
     }

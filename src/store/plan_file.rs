@@ -68,9 +68,9 @@ pub(super) fn plan_text(
     number: u64,
 ) -> serde_json::Result<String> {
     let RunPlan { run_id, started, commit, sets, cases, options, judge } = plan;
-    let mut sets = sets.clone();
+    let mut sets: Vec<PlannedSet> = sets.iter().map(PlannedSet::without_secrets).collect();
     each_path(&mut sets, |path| relative_to(workspace, path));
-    let (signature, sets) = ("", &sets[..]);
+    let (signature, sets, judge) = ("", &sets[..], &judge.without_secrets());
     let written = WrittenPlan {
         format: RUN_FORMAT,
         signature,

@@ -7,12 +7,12 @@
 //! <address>/claims/…                                           which machine executes what
 //! ```
 
-use super::bucket_copy::{CopyError, OnFetched, copy_folders};
+use super::bucket_copy::{Copied, CopyError, OnFetched, copy_folders};
 use super::journal_line::JOURNAL;
 use super::own_folder::OwnFolder;
 use super::places::Places;
 use super::plan_file::PLAN;
-use super::temporary::write_beside;
+use super::temporary::private_beside;
 use super::whole_plan::{WHOLE_PLAN, shard_folders};
 use crate::buckets::{Bucket, BucketAddress, BucketError};
 use crate::domain::AttemptKey;
@@ -107,7 +107,8 @@ impl RunPush {
 
     /// Checks that everything that was uploaded is still there, and uploads it again if not.
     pub fn confirm(&mut self) -> Result<Vec<AttemptKey>, PushError> {
-        let there: HashSet<String> = self.bucket.list()?.into_iter().map(|object| object.name).collect();
+        let there: HashSet<String> =
+            self.bucket.list()?.objects.into_iter().map(|object| object.name).collect();
         if [PLAN, WHOLE_PLAN].iter().any(|name| !there.contains(*name))
             || self.parts.iter().any(|part| !there.contains(part))
         {
@@ -150,19 +151,19 @@ fn key_of_line(line: &[u8]) -> Option<AttemptKey> {
     serde_json::from_slice::<Line>(line).ok().map(|line| line.key)
 }
 
-/// Copies the runs at an address to the cache, or updates the copy, and returns its path: a folder with a folder for each
-/// run.
+/// Copies the runs at an address to the cache, or updates the copy: a folder with a folder for each run.
 pub fn copy_pushed_runs(
     address: &BucketAddress,
     places: &Places,
     on_fetched: OnFetched,
-) -> Result<PathBuf, CopyError> {
-    let path = copy_folders(address, &["claims", "queue"], places, on_fetched)?;
+) -> Result<Copied, CopyError> {
+    let copied = copy_folders(address, &["claims", "queue"], places, on_fetched)?;
+    let path = &copied.path;
     let told = |source: io::Error| CopyError::Cache { path: path.display().to_string(), source };
-    for folder in shard_folders(&path).map_err(told)? {
+    for folder in shard_folders(path).map_err(told)? {
         join_parts(&folder).map_err(told)?;
     }
-    Ok(path)
+    Ok(copied)
 }
 
 /// Whether a folder has runs that were uploaded to it, whose journals are in parts.
@@ -201,8 +202,8 @@ fn join_parts(folder: &Path) -> io::Result<()> {
     if fs::metadata(&journal).is_ok_and(|meta| meta.len() == length) {
         return Ok(());
     }
-    let whole = write_beside(folder, None, |out| {
-        parts.iter().try_for_each(|(_, _, part)| io::copy(&mut File::open(part)?, out).map(drop))
-    })?;
+    let mut whole = private_beside(folder)?;
+    parts.iter().try_for_each(|(_, _, part)| io::copy(&mut File::open(part)?, &mut whole).map(drop))?;
+    whole.as_file().sync_all()?;
     whole.persist(journal).map(drop).map_err(|error| error.error)
 }

@@ -160,7 +160,7 @@ impl CaseQueue {
 
     /// Reads what the others did.
     fn refresh(&self) -> Result<(), BucketError> {
-        let list = |folder: &str| self.bucket.below(folder).list();
+        let list = |folder: &str| self.bucket.below(folder).list().map(|listing| listing.objects);
         let (claims, done) = (list("claims")?, list("done")?);
         let (workers, gone) = (list("workers")?, list("gone")?);
         let mut known = self.known();

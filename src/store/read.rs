@@ -67,15 +67,16 @@ pub(super) fn read_line_within(
     }
 }
 
+/// Opens a file for reading. Errors: for example that it is a pipe, a device or a folder; it is not waited for.
 #[cfg(unix)]
-fn open_regular(path: &Path) -> io::Result<File> {
+pub(super) fn open_regular(path: &Path) -> io::Result<File> {
     use rustix::fs::{Mode, OFlags, open};
     let file = File::from(open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?);
     regular(file)
 }
 
 #[cfg(windows)]
-fn open_regular(path: &Path) -> io::Result<File> {
+pub(super) fn open_regular(path: &Path) -> io::Result<File> {
     regular(File::open(path)?)
 }
 

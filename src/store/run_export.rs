@@ -9,17 +9,18 @@
 //!
 //! The file is not signed: elsewhere the run is foreign.
 
-use super::journal::LoadedRun;
+use super::journal::{LoadedRun, RUNS};
 use super::journal_line::JOURNAL;
-use super::plan_file::{PLAN, RUN_FORMAT, each_path, relative_to};
-use super::read::read_line_within;
-use super::save::{fill_whole, write_whole};
+use super::output::fill_output;
+use super::own_folder::OwnFolder;
+use super::plan_file::{PLAN, RUN_FORMAT, each_path, read_plan, relative_to};
+use super::read::{open_regular, read_line_within};
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -29,8 +30,12 @@ const FORMAT: u64 = 1;
 const LONGEST: usize = 256 << 20;
 /// The maximum length of the plan, in bytes: it takes a multiple of its length in memory.
 const LONGEST_PLAN: usize = 64 << 20;
-/// The maximum size of an unpacked file, in bytes: a small file can contain a huge one.
+/// The maximum size of an unpacked file, in bytes.
 const LARGEST: u64 = 2 << 30;
+/// How many times the size of a packed file its content may have: a small file can contain a huge one.
+const HIGHEST_RATIO: u64 = 200;
+/// The size up to which a file may have any ratio, in bytes.
+const SMALL: u64 = 32 << 20;
 /// The maximum length of a run's id, which is the name of a folder.
 const LONGEST_ID: usize = 64;
 /// The maximum length of the first line, in bytes.
@@ -53,7 +58,7 @@ pub fn export_run(
     let state = &run.state;
     let mut plan = (*state.plan).clone();
     each_path(&mut plan.sets, |path| relative_to(workspace, path));
-    fill_whole(to, |out| {
+    fill_output(to, |out| {
         let mut out = GzEncoder::new(out, Compression::default());
         let mut line = |mut value: Value| {
             redact(&mut value);
@@ -73,24 +78,13 @@ pub fn export_run(
     })
 }
 
-/// Unpacks the file of a run into a folder, as a run of that workspace. Returns the run's folder. Errors: for example
-/// that the file is not one of a run, is incomplete, or has a newer format.
+/// Unpacks the file of a run into a folder, as a run of that workspace which only the user can read. Returns the run's
+/// folder. Errors: for example that the file is not regular, not one of a run, incomplete or of a newer format, that it
+/// unpacks to many times its size, or that it has more lines than the run has attempts.
 pub fn unpack_run(file: &Path, workspace: &Path) -> io::Result<PathBuf> {
-    let invalid = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why.to_string());
-    let (not_a_run, damaged) =
-        ("it is not a run that was written by evaltrail export", "the file is damaged or incomplete");
-    let packed = File::open(file)?;
-    let mut lines = BufReader::new(MultiGzDecoder::new(packed).take(LARGEST));
-    let mut line = Vec::new();
-    let mut next = |line: &mut Vec<u8>, longest: usize| -> io::Result<bool> {
-        match read_line_within(&mut lines, longest, line) {
-            Ok((0, _)) => Ok(false),
-            Ok((length, true)) if length <= longest as u64 => Ok(true),
-            _ => Err(invalid(damaged)),
-        }
-    };
-    next(&mut line, LONGEST_HEAD).map_err(|_| invalid(not_a_run))?;
-    let head: Head = serde_json::from_slice(&line).map_err(|_| invalid(not_a_run))?;
+    let mut lines = PackedLines::open(file)?;
+    lines.next(LONGEST_HEAD).map_err(|_| invalid(NOT_A_RUN))?;
+    let head: Head = serde_json::from_slice(&lines.line).map_err(|_| invalid(NOT_A_RUN))?;
     if head.evaltrail_run > FORMAT {
         return Err(invalid("it was written by a newer evaltrail"));
     }
@@ -100,20 +94,73 @@ pub fn unpack_run(file: &Path, workspace: &Path) -> io::Result<PathBuf> {
     if !is_id(&head.run_id) {
         return Err(invalid("the id of the run is not valid"));
     }
-    let folder = workspace.join(".evaltrail").join("runs").join(&head.run_id);
-    fs::create_dir_all(&folder)?;
-    if !next(&mut line, LONGEST_PLAN)? {
-        return Err(invalid(damaged));
+    let folder = OwnFolder::make(workspace)?.make_folder(RUNS)?.make_folder(&head.run_id)?;
+    if !lines.next(LONGEST_PLAN)? {
+        return Err(invalid(DAMAGED));
     }
-    let members = line.strip_prefix(b"{").filter(|members| members.trim_ascii() != b"}");
-    let members = members.ok_or_else(|| invalid(damaged))?;
+    let members = lines.line.strip_prefix(b"{").filter(|members| members.trim_ascii() != b"}");
+    let members = members.ok_or_else(|| invalid(DAMAGED))?;
     let mut plan = format!("{{\"format\":{RUN_FORMAT},").into_bytes();
     plan.extend_from_slice(members);
-    write_whole(&folder.join(PLAN), &plan)?;
-    let mut journal = io::BufWriter::new(File::create(folder.join(JOURNAL))?);
-    while next(&mut line, LONGEST)? {
-        journal.write_all(&line)?;
+    folder.create(PLAN)?.write_all(&plan)?;
+    drop(plan);
+    // One line for each attempt, and one for the end.
+    let most = read_plan(&folder, None)?.plan.attempts() + 1;
+    let mut journal = io::BufWriter::new(folder.create(JOURNAL)?);
+    let mut count = 0;
+    while lines.next(LONGEST)? {
+        count += 1;
+        if count > most {
+            return Err(invalid("it has more lines than the run has attempts"));
+        }
+        journal.write_all(&lines.line)?;
     }
     journal.flush()?;
-    Ok(folder)
+    Ok(folder.path().to_path_buf())
+}
+
+const NOT_A_RUN: &str = "it is not a run that was written by evaltrail export";
+const DAMAGED: &str = "the file is damaged or incomplete";
+
+fn invalid(why: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why.into())
+}
+
+/// The lines of a packed file.
+struct PackedLines {
+    reader: BufReader<MultiGzDecoder<File>>,
+    /// The line that was read last, with its end.
+    line: Vec<u8>,
+    /// How much was unpacked, in bytes.
+    unpacked: u64,
+    /// How much may be unpacked, in bytes.
+    most: u64,
+}
+
+impl PackedLines {
+    fn open(path: &Path) -> io::Result<PackedLines> {
+        let file = open_regular(path)?;
+        let most = file.metadata()?.len().saturating_mul(HIGHEST_RATIO).clamp(SMALL, LARGEST);
+        let reader = BufReader::new(MultiGzDecoder::new(file));
+        Ok(PackedLines { reader, line: Vec::new(), unpacked: 0, most })
+    }
+
+    /// Reads the next line, of at most `longest` bytes; `false` at the end of the file. Every line is an object.
+    fn next(&mut self, longest: usize) -> io::Result<bool> {
+        let left = self.most - self.unpacked;
+        // One byte more than allowed, to distinguish a file that is too large from one that ends.
+        let mut reader = (&mut self.reader).take(left + 1);
+        let (length, is_whole) =
+            read_line_within(&mut reader, longest, &mut self.line).map_err(|_| invalid(DAMAGED))?;
+        if length > left {
+            let most = self.most >> 20;
+            return Err(invalid(format!("it unpacks to more than {most} MB, too much for its size")));
+        }
+        self.unpacked += length;
+        match (length, is_whole) {
+            (0, _) => Ok(false),
+            (_, true) if length <= longest as u64 && self.line.starts_with(b"{") => Ok(true),
+            _ => Err(invalid(DAMAGED)),
+        }
+    }
 }

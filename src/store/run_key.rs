@@ -1,12 +1,14 @@
 //! The key with which evaltrail signs the runs of this user. It is stored outside of every workspace: someone who can
 //! write into a workspace can add a run to it, but cannot sign it.
 
+use super::lock::{SHORT_CHANGE, lock_within};
+use super::secret_file::stored_secret;
 use super::{Places, write_whole};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 /// The block length of SHA-256, so that HMAC uses the key without hashing or padding it.
 const KEY_BYTES: usize = 64;
@@ -36,14 +38,7 @@ impl RunKey {
     /// The key in these directories. It is created if it does not exist.
     pub fn of(places: &Places) -> io::Result<RunKey> {
         let folder = places.data.join("runs");
-        let file = folder.join("key");
-        let key = match read_key(&file) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                make_key(&folder, &file)?;
-                read_key(&file)?
-            }
-            read => read?,
-        };
+        let key: [u8; KEY_BYTES] = stored_secret(&folder, "key")?;
         Ok(RunKey { signer: <Hmac<Sha256> as KeyInit>::new(&key.into()), folder })
     }
 
@@ -55,7 +50,7 @@ impl RunKey {
     /// The number of a new run: greater than that of every earlier run, independent of the clock.
     pub(super) fn next_number(&self) -> io::Result<u64> {
         let lock = File::create(self.folder.join("lock"))?;
-        super::lock::lock(&lock);
+        lock_within(&lock, SHORT_CHANGE, "numbering a run")?;
         let file = self.folder.join("last_number");
         let last = match fs::read_to_string(&file) {
             Ok(text) => text.trim().parse().map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?,
@@ -112,27 +107,6 @@ impl RunSigner {
         let (pairs, []) = signature.as_bytes().as_chunks::<2>() else { return false };
         let bytes: Option<Vec<u8>> = pairs.iter().map(|pair| byte(pair)).collect();
         bytes.is_some_and(|bytes| self.0.verify_slice(&bytes).is_ok())
-    }
-}
-
-fn read_key(file: &Path) -> io::Result<[u8; KEY_BYTES]> {
-    let mut key = [0; KEY_BYTES];
-    File::open(file)?.read_exact(&mut key)?;
-    Ok(key)
-}
-
-/// Creates a key. If two processes do so at the same time, the first key is used.
-fn make_key(folder: &Path, file: &Path) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
-    let mut key = [0; KEY_BYTES];
-    getrandom::fill(&mut key).map_err(|error| io::Error::other(error.to_string()))?;
-    // The file is readable only by its owner.
-    let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
-    temporary.write_all(&key)?;
-    temporary.as_file().sync_all()?;
-    match temporary.persist_noclobber(file) {
-        Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => Err(error.error),
-        _ => Ok(()),
     }
 }
 

@@ -6,7 +6,8 @@
 //!     lock ─▶ compare ─▶ the object, if the file is a copy of one ─▶ temporary file ─▶ sync ─▶ exchange ─▶ compare again ─▶ sync the folder
 //! ```
 
-use super::bucket_copy::{CopyEdit, CopyError};
+use super::bucket_copy::CopyError;
+use super::copy_edit::CopyEdit;
 use super::temporary::{sweep, sync_folder, write_beside};
 use crate::buckets::BucketError;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};

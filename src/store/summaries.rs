@@ -29,7 +29,7 @@ const SUMMARIES: &str = "summaries";
 const UNFINISHED: &str = "summaries.part";
 /// The first bytes, with the version of the format. It changes with every change of the binary form of
 /// [`AttemptSummary`](crate::domain::AttemptSummary) and [`PlannedCases`].
-const MAGIC: &[u8] = b"evaltrail summaries 3\n";
+const MAGIC: &[u8] = b"evaltrail summaries 4\n";
 
 /// The last part.
 #[derive(Debug, Serialize, Deserialize)]
@@ -234,7 +234,7 @@ mod tests {
         for case in 0..CASES {
             let status = if case.is_multiple_of(2) { Status::Passed } else { Status::Failed };
             let blank = Attempt::blank(AttemptKey { case, attempt: 1 }, plan.cases.eval_id(case));
-            let attempt = Attempt { status, latency_s: 7.0 / (case + 1) as f64, ..blank };
+            let attempt = Attempt { status, latency_s: Some(7.0 / (case + 1) as f64), ..blank };
             let at = run.append(&attempt).unwrap();
             let ended = EndedAttempt::recorded(attempt, at, &records, crate::domain::InMemory::Summary);
             writer.add(Arc::new(ended)).unwrap();

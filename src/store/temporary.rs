@@ -1,6 +1,7 @@
 //! Temporary files beside the files that they will replace. They are locked while they are written, so that files that
 //! a crash left are recognised and removed.
 
+use crate::process::has_ended;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
 use std::path::Path;
@@ -19,20 +20,32 @@ pub(super) fn write_beside(
     before: Option<(&File, &Metadata)>,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<NamedTempFile> {
+    let mut temporary = create(folder, before.is_some())?;
+    fill(temporary.as_file_mut())?;
+    copy_metadata(temporary.as_file(), before)?;
+    temporary.as_file().sync_all()?;
+    Ok(temporary)
+}
+
+/// Creates a file in a folder that only its owner can read.
+pub(super) fn private_beside(folder: &Path) -> io::Result<NamedTempFile> {
+    create(folder, true)
+}
+
+fn create(folder: &Path, is_private: bool) -> io::Result<NamedTempFile> {
     let prefix = format!("{PREFIX}{}-", std::process::id());
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix).suffix(SUFFIX);
     #[cfg(unix)]
-    if before.is_none() {
+    if !is_private {
         // A new file gets the permissions that the umask allows.
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     }
-    let mut temporary = builder.tempfile_in(folder)?;
+    #[cfg(windows)]
+    let _ = is_private;
+    let temporary = builder.tempfile_in(folder)?;
     // If files cannot be locked, `sweep` does not remove any.
     let _ = temporary.as_file().try_lock();
-    fill(temporary.as_file_mut())?;
-    copy_metadata(temporary.as_file(), before)?;
-    temporary.as_file().sync_all()?;
     Ok(temporary)
 }
 
@@ -57,18 +70,7 @@ fn is_left_behind(name: &str, entry: &fs::DirEntry) -> bool {
     let writer = name.split('-').next().and_then(|pid| pid.parse().ok());
     let Ok(meta) = entry.metadata() else { return false };
     let age = meta.modified().ok().and_then(|at| at.elapsed().ok());
-    meta.is_file() && (writer.is_some_and(is_gone) || age.is_some_and(|age| age > OLD))
-}
-
-#[cfg(unix)]
-fn is_gone(pid: i32) -> bool {
-    let pid = rustix::process::Pid::from_raw(pid);
-    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
-}
-
-#[cfg(windows)]
-fn is_gone(_: i32) -> bool {
-    false
+    meta.is_file() && (writer.is_some_and(has_ended) || age.is_some_and(|age| age > OLD))
 }
 
 #[cfg(unix)]

@@ -3,9 +3,10 @@
 //! `{"tool": "get_weather", "args": {"city": "Oslo"}, "match": "subset", "response": {"temp_c": 4}}`; the keys `case`,
 //! `turn`, `times` and `after_ms` restrict and delay it, and `error` takes the place of `response`.
 
-use crate::formats::json::{self, position};
+use crate::formats::json::{self, Unreadable, position};
 use crate::formats::vertex::{PLAIN_INPUT, tool_input};
 use crate::metrics::CallPattern;
+use regex::RegexBuilder;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
@@ -68,30 +69,49 @@ enum ArgumentMatch {
     Subset,
 }
 
+/// The maximum memory of the answers of a file, in bytes.
+const LARGEST: usize = 256 << 20;
+/// The memory of a line without its values, in bytes: the compiled pattern and its rules.
+const LINE: usize = 1536;
+/// The limits of memory within which a regular expression is compiled, in bytes. One that needs more than the last is not
+/// accepted.
+const REGEX: [usize; 4] = [32 << 10, 256 << 10, 2 << 20, 10 << 20];
+
 impl StubFile {
     /// Reads a file. Blank lines are skipped.
     pub fn parse(text: &str) -> Result<StubFile, StubError> {
+        let mut left = LARGEST;
         let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let read = |(at, line): (usize, &str)| {
-            StubLine::parse(line, at + 1).map_err(|message| StubError { line: at + 1, message })
+            StubLine::parse(line, at + 1, &mut left).map_err(|message| StubError { line: at + 1, message })
         };
         Ok(StubFile { lines: lines.map(read).collect::<Result<_, _>>()? })
     }
 }
 
 impl StubLine {
-    fn parse(line: &str, number: usize) -> Result<StubLine, String> {
-        let value = json::parse(line)
-            .map_err(|error| format!("column {}: {error}", position(line, error.offset).1))?
-            .value;
-        let written = WrittenStub::deserialize(&value).map_err(|error| error.to_string())?;
+    /// Reads a line. `left` is the memory that is left for it and the lines after it, in bytes.
+    fn parse(line: &str, number: usize, left: &mut usize) -> Result<StubLine, String> {
+        let too_large = || {
+            let mega = LARGEST >> 20;
+            format!("the stubs up to here need more than {mega} MB of memory; divide the set and its stubs")
+        };
+        let (value, size) = json::parse_within(line, *left).map_err(|error| match error {
+            Unreadable::TooLarge => too_large(),
+            Unreadable::Syntax(error) => format!("column {}: {error}", position(line, error.offset).1),
+        })?;
+        let mut written = WrittenStub::deserialize(&value).map_err(|error| error.to_string())?;
+        drop(value);
         if written.response.is_some() == written.error.is_some() {
             return Err("expected either \"response\" or \"error\"".into());
         }
         if written.times == Some(0) || written.turn == Some(0) {
             return Err("times and turn count from 1".into());
         }
-        let args = written.args.as_ref().map(arguments).transpose()?;
+        let args = written.args.take().map(arguments).transpose()?;
+        // The arguments are stored as values, and as objects of the pattern.
+        let memory = 2 * size + LINE + args.as_ref().map_or(0, |args| args.values().map(regex_memory).sum());
+        *left = left.checked_sub(memory).ok_or_else(too_large)?;
         let pattern =
             CallPattern::new(&written.tool, args.as_ref(), written.r#match == ArgumentMatch::Subset);
         Ok(StubLine {
@@ -135,11 +155,21 @@ impl StubLine {
     }
 }
 
+/// The memory of the compiled regular expressions in an argument, in bytes.
+fn regex_memory(argument: &Value) -> usize {
+    let Some(members) = argument.as_object() else { return 0 };
+    let Some(Value::String(regex)) = members.get("regex") else {
+        return members.values().map(regex_memory).sum();
+    };
+    let is_enough = |limit: &usize| RegexBuilder::new(regex).size_limit(*limit).build().is_ok();
+    REGEX.into_iter().find(is_enough).unwrap_or(0)
+}
+
 /// The arguments of a line: an object, or a text as tools with one text receive it.
-fn arguments(args: &Value) -> Result<Map<String, Value>, String> {
+fn arguments(args: Value) -> Result<Map<String, Value>, String> {
     match args {
-        Value::Object(args) => Ok(args.clone()),
-        Value::String(text) => Ok(tool_input(args)
+        Value::Object(args) => Ok(args),
+        Value::String(ref text) => Ok(tool_input(&args)
             .unwrap_or_else(|_| Map::from_iter([(PLAIN_INPUT.to_string(), text.clone().into())]))),
         _ => Err("expected \"args\", an object or a text".into()),
     }
@@ -148,6 +178,26 @@ fn arguments(args: &Value) -> Result<Map<String, Value>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_memory_of_a_file_is_limited() {
+        let line = |number: usize| {
+            format!(
+                r#"{{"tool": "get_weather", "args": {{"city": "Oslo {number}"}}, "response": {{"temp": 4}}}}"#
+            )
+        };
+        let lines = |count: usize| (0..count).map(line).collect::<Vec<_>>().join("\n");
+        assert_eq!(StubFile::parse(&lines(20_000)).unwrap().lines.len(), 20_000);
+        let wrong = StubFile::parse(&lines(200_000)).err().unwrap();
+        assert!(wrong.message.contains("more than 256 MB of memory"), "{wrong}");
+        // One line of two million values, and regular expressions that are large when they are compiled.
+        let values = format!(r#"{{"tool": "t", "response": [{}0]}}"#, "0,".repeat(2_000_000));
+        let regex = r#"{"tool": "t", "args": {"q": {"regex": "\\w{50}"}}, "response": 1}"#;
+        for text in [values, [regex].repeat(300).join("\n")] {
+            let wrong = StubFile::parse(&text).err().unwrap();
+            assert!(wrong.message.contains("more than 256 MB of memory"), "{wrong}");
+        }
+    }
 
     #[test]
     fn mistakes_name_the_line() {

@@ -4,13 +4,13 @@ use super::attempt::AttemptStubs;
 use super::file::StubFile;
 use crate::diff::calls_equal;
 use crate::domain::{
-    Invocation, MissingAnswer, StubMode, ToolCall, ToolFailure, ToolUse, ToolsSpec, value_text,
+    Invocation, MissingAnswer, SentSecrets, StubMode, ToolCall, ToolFailure, ToolUse, ToolsSpec, value_text,
 };
 use crate::formats::vertex::PLAIN_INPUT;
 use crate::metrics::CallPattern;
 use serde_json::Value;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// The tools of one attempt. All places that see the calls of an attempt share it.
@@ -20,6 +20,8 @@ pub struct AttemptTools {
     /// Whether the agent leaves calls to its caller.
     has_caller: bool,
     state: Mutex<State>,
+    /// What the records of calls must not contain.
+    sent: OnceLock<Arc<SentSecrets>>,
 }
 
 #[derive(Default)]
@@ -90,11 +92,18 @@ impl AttemptTools {
             spec: spec.clone(),
             has_caller,
             state: Mutex::new(State { stubs, ..State::default() }),
+            sent: OnceLock::new(),
         }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Removes these secrets from what is recorded about calls.
+    pub fn mask_with(&self, sent: Arc<SentSecrets>) {
+        // A conversation that is opened again has the same agent.
+        let _ = self.sent.set(sent);
     }
 
     /// Starts a turn, from 1.
@@ -202,7 +211,8 @@ impl AttemptTools {
 
     /// Why the attempt is errored: a call had no answer.
     pub fn failure(&self) -> Option<String> {
-        self.state().failure.clone()
+        let failure = self.state().failure.clone()?;
+        Some(self.sent.get().map_or_else(|| failure.clone(), |sent| sent.mask(&failure)))
     }
 
     /// Compares the calls that the agent reports in the current turn with those that evaltrail saw. The tools of calls that
@@ -240,7 +250,20 @@ impl AttemptTools {
         if self.spec.stubs != StubMode::Off || tool_use.stubbed > 0 {
             tool_use.unused = state.stubs.unused();
         }
+        for missing in &mut tool_use.missing {
+            self.mask_missing(missing);
+        }
         (!is_as_it_is).then_some(tool_use)
+    }
+}
+
+impl AttemptTools {
+    fn mask_missing(&self, missing: &mut MissingAnswer) {
+        if let Some(secrets) = self.sent.get().map(|sent| sent.now()) {
+            secrets.mask_text(&mut missing.why);
+            secrets.mask_text(&mut missing.call.name);
+            missing.call.args.iter_mut().for_each(|args| secrets.mask_members(args));
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! Selection of the agent for the cases of a set.
 
+use super::programs::{find_adk, find_python};
 use super::{AgentFolder, SetPath, Workspace};
 use crate::config::{is_agent_address, parse_agent_uri};
-use crate::domain::{AgentServer, AgentSpec, ProgramSpec};
+use crate::domain::{AgentServer, AgentSpec, ProgramSpec, agent_without_secrets};
 use crate::formats::SetFile;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Why no agent can be chosen, and how to choose one.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -102,7 +103,11 @@ fn asked_for(workspace: &Workspace, asked: &str) -> Result<(String, AgentSpec), 
         return served(&agent.name, &agent.path, &workspace.root);
     }
     match parse_agent_uri(asked, &here) {
-        Some(Ok(spec)) => Ok((spec.app().unwrap_or(asked).to_string(), spec)),
+        Some(Ok(spec)) => {
+            // The name is in reports and in the journal.
+            let name = spec.app().map_or_else(|| agent_without_secrets(asked), str::to_string);
+            Ok((name, spec))
+        }
         Some(Err(error)) => Err(NoAgent(error.0)),
         None => folder_of_agent(&here.join(asked), &workspace.root)
             .unwrap_or_else(|| Err(NoAgent(format!("there is no agent {asked:?}; {}", known(workspace))))),
@@ -164,10 +169,13 @@ const ADK_KEYS: [&str; 3] = ["GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_APPLICA
 /// The agent in an ADK agent's folder, served by an `adk api_server` that evaltrail starts.
 fn served(name: &str, path: &Path, root: &Path) -> Result<(String, AgentSpec), NoAgent> {
     let agents_dir = path.parent().unwrap_or(path).to_path_buf();
-    let adk = find_adk(&agents_dir, root).ok_or_else(|| {
+    let found = find_adk(&agents_dir, root);
+    let adk = found.path.ok_or_else(|| {
+        let foreign = found.foreign.first().map(|path| format!(" ({} belongs to another user)", path.display()));
         NoAgent(format!(
-            "{name} is an ADK agent, and `adk` is neither on PATH nor in a virtual environment nearby; \
-             install google-adk, or run a server and use --agent adk+http://127.0.0.1:8000/{name}"
+            "{name} is an ADK agent, and `adk` is neither on PATH nor in a virtual environment of the repository{}; \
+             install google-adk, or run a server and use --agent adk+http://127.0.0.1:8000/{name}",
+            foreign.unwrap_or_default()
         ))
     })?;
     let words = [
@@ -188,33 +196,4 @@ fn served(name: &str, path: &Path, root: &Path) -> Result<(String, AgentSpec), N
     let env = ADK_KEYS.map(String::from).to_vec();
     let server = AgentServer::Start(ProgramSpec { argv, cwd: agents_dir, env, ..ProgramSpec::default() });
     Ok((name.to_string(), AgentSpec::Adk { server, app: name.to_string(), agent_name: None }))
-}
-
-/// Finds the `adk` program: in the active virtual environment, in one beside or above the agents, or on PATH.
-/// It is not run.
-pub fn find_adk(agents_dir: &Path, root: &Path) -> Option<PathBuf> {
-    let program = if cfg!(windows) { "Scripts/adk.exe" } else { "bin/adk" };
-    let found = environments(agents_dir.ancestors().chain(root.ancestors())).map(|venv| venv.join(program));
-    found.chain(on_path("adk")).find(|file| file.is_file())
-}
-
-/// Finds the workspace's Python: that of a virtual environment, as for `adk`, else the system's.
-pub fn find_python(root: &Path) -> PathBuf {
-    let program = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
-    let found = environments(root.ancestors()).map(|venv| venv.join(program));
-    // Installations of Python for Windows have no `python3`.
-    let names = if cfg!(windows) { ["python", "py"] } else { ["python3", "python"] };
-    let mut found = found.chain(names.into_iter().flat_map(on_path));
-    found.find(|file| file.is_file()).unwrap_or_else(|| PathBuf::from(names[0]))
-}
-
-/// Virtual environments: the active one, and those in these folders.
-fn environments<'a>(above: impl Iterator<Item = &'a Path>) -> impl Iterator<Item = PathBuf> {
-    let beside = above.take(16).flat_map(|folder| [".venv", "venv"].map(|venv| folder.join(venv)));
-    let active = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from);
-    active.into_iter().chain(beside)
-}
-
-fn on_path(program: &str) -> Vec<PathBuf> {
-    which::which_all_global(program).into_iter().flatten().collect()
 }

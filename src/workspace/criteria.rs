@@ -1,8 +1,9 @@
 //! The criteria of a set: those of its config, or defaults that depend on its content; with the workspace's own
 //! metrics and rules.
 
+use super::programs::find_python;
 use super::sets::{read_config_text, read_text};
-use super::{SetPath, Workspace, find_python};
+use super::{SetPath, Workspace};
 use crate::config::{DefinedKind, DefinedMetric};
 use crate::domain::{Convention, Criterion, CustomMetric, MetricProgram, ProgramSpec, UserSpec};
 use crate::formats::{SetFile, adk};

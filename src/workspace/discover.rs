@@ -3,8 +3,9 @@
 use super::sets::read_config_text;
 use crate::config::{ConfigFile, ConfigProblem, FILE_NAME};
 use crate::domain::stored_path::path_below;
-use crate::formats::{HEAD, looks_like_cases};
-use crate::store::read_head;
+use crate::formats::{HEAD, is_own_result, looks_like_cases};
+use crate::store::{Places, WrittenFiles, read_head};
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, DirEntry, FileType};
 use std::io;
@@ -161,6 +162,8 @@ struct Walk {
     looks_for_sets: bool,
     /// Number of files whose beginning was read.
     looked_into: usize,
+    /// The reports and recordings that were written, wherever they are now. Read when a file may be one of them.
+    written: OnceCell<WrittenFiles>,
     /// Canonical paths of the folders that were visited. Each is visited once, even if several links lead to it.
     seen: HashSet<PathBuf>,
     /// Links to folders with their depths. They are visited after all folders.
@@ -195,13 +198,32 @@ impl Walk {
                     true => self.linked.push((path, depth + 1)),
                     false => self.folder(workspace, &path, depth + 1),
                 }
-            } else if self.looks_for_sets
-                && kind.is_file()
-                && holds_cases(&path, &name, &mut self.looked_into)
-            {
+            } else if self.looks_for_sets && kind.is_file() && self.holds_cases(&path, &name) {
                 workspace.add_set(&path);
             }
         }
+    }
+
+    /// Whether a file contains cases, by its name or by its beginning, and is not a result that evaltrail wrote. The
+    /// number of files that are read is limited.
+    fn holds_cases(&mut self, path: &Path, name: &str) -> bool {
+        const LOOKED_INTO: usize = 5000;
+        if name.ends_with(super::beside::NOTES_ENDING) {
+            return false;
+        }
+        let is_named_as_set = name.ends_with(".evalset.json") || name.ends_with(".test.json");
+        let maybe = DATA.iter().any(|ending| name.ends_with(ending)) && name != "test_config.json";
+        if !is_named_as_set && !maybe {
+            return false;
+        }
+        if self.looked_into >= LOOKED_INTO {
+            return is_named_as_set;
+        }
+        self.looked_into += 1;
+        let Ok(head) = head_of(path) else { return is_named_as_set };
+        (is_named_as_set || looks_like_cases(name, &head))
+            && !is_own_result(&head)
+            && !self.written.get_or_init(|| WrittenFiles::load(Places::find().as_ref())).contains(path)
     }
 
     /// Visits the targets of links to folders, unless they were already visited.
@@ -221,23 +243,6 @@ fn kind_within(entry: &DirEntry, root: &Path) -> Option<(FileType, bool)> {
     }
     let target = dunce::canonicalize(entry.path()).ok().filter(|target| target.starts_with(root))?;
     Some((fs::metadata(target).ok()?.file_type(), true))
-}
-
-/// Whether a file contains cases, by its name or by its beginning. The number of files that are read is limited.
-fn holds_cases(path: &Path, name: &str, looked_into: &mut usize) -> bool {
-    const LOOKED_INTO: usize = 5000;
-    if name.ends_with(super::beside::NOTES_ENDING) {
-        return false;
-    }
-    if name.ends_with(".evalset.json") || name.ends_with(".test.json") {
-        return true;
-    }
-    let maybe = DATA.iter().any(|ending| name.ends_with(ending)) && name != "test_config.json";
-    if !maybe || *looked_into >= LOOKED_INTO {
-        return false;
-    }
-    *looked_into += 1;
-    head_of(path).is_ok_and(|head| looks_like_cases(name, &head))
 }
 
 /// Endings of files that may contain cases.
@@ -289,11 +294,20 @@ pub(super) fn above(folder: &Path) -> Vec<PathBuf> {
             break;
         }
         found.push(one.to_path_buf());
-        if VERSION_CONTROL.iter().any(|name| one.join(name).exists()) {
+        if is_repository(one) {
             break;
         }
     }
     found
+}
+
+/// The root of the repository that contains a folder, unless a folder between them has another owner.
+pub(super) fn repository_of(folder: &Path) -> Option<PathBuf> {
+    above(folder).pop().filter(|top| is_repository(top))
+}
+
+fn is_repository(folder: &Path) -> bool {
+    VERSION_CONTROL.iter().any(|name| folder.join(name).exists())
 }
 
 #[cfg(unix)]

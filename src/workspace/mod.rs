@@ -8,10 +8,11 @@ mod commit;
 mod criteria;
 mod discover;
 mod dotenv;
+mod programs;
 mod sets;
 mod watch;
 
-pub use agent::{NoAgent, agent_for, agent_named, agent_of_set, find_adk, find_python, named_agents};
+pub use agent::{NoAgent, agent_for, agent_named, agent_of_set, named_agents};
 pub use beside::{
     NOTES_ENDING, STUBS_ENDING, SetStubs, edited_with, notes_path, read_notes, read_stubs, stubs_path,
     stubs_text,

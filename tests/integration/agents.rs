@@ -89,6 +89,21 @@ fn mark() -> String {
 
 const ANSWER: &str = "echo '{\"response\": \"ok\"}'";
 
+/// The default of macOS is 256, which is too low for many agents at once.
+#[test]
+fn the_limit_of_open_files_is_raised() {
+    let work = Work::scripted(1, &format!("ulimit -Sn > soft; ulimit -Hn > hard; {ANSWER}"));
+    let run = work.command(&[]);
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -Sn 100; exec \"$0\" \"$@\""]).arg(run.get_program()).args(run.get_args());
+    limited.current_dir(work.path()).env("EVALTRAIL_HOME", work.home.path()).stdin(Stdio::null());
+    let out = output(&mut limited);
+    assert_eq!(report(&out)["cases"][0]["error"], Value::Null, "{}", both(&out));
+    let number = |text: String| text.trim().parse::<u64>().unwrap_or(u64::MAX);
+    let (soft, hard) = (number(work.read("soft")), number(work.read("hard")));
+    assert_eq!(soft, hard.min(10_240));
+}
+
 #[test]
 fn a_server_that_hangs_holds_up_no_more_than_two_attempts() {
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -258,6 +273,36 @@ fn a_keeper_that_is_killed_leaves_no_agent() {
     Command::new("kill").args(["-9", &keeper]).status().unwrap();
     wait_for("the end of the agent", Duration::from_secs(5), || (!is_alive(&mark)).then_some(()));
     child.wait().unwrap();
+}
+
+/// Folders above a repository belong to others, such as `/tmp`. `--trust` starts what was found.
+#[test]
+fn a_python_environment_above_the_repository_is_not_started() {
+    let place = tempfile::tempdir().unwrap();
+    let (repository, home) = (place.path().join("repository"), place.path().join("home"));
+    for folder in [&home, &repository.join(".git")] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    // Each program notes its own path, and ends.
+    let python = |folder: &Path, name: &str| {
+        fs::create_dir_all(folder).unwrap();
+        let started = place.path().join("started.txt");
+        fs::write(folder.join(name), format!("#!/bin/sh\necho \"$0\" >> '{}'\n", started.display())).unwrap();
+        fs::set_permissions(folder.join(name), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    };
+    python(&place.path().join(".venv/bin"), "python");
+    let on_path = place.path().join("bin");
+    python(&on_path, "python3");
+    fs::write(repository.join("s.evalset.json"), set(1)).unwrap();
+    fs::write(repository.join("agent.py"), "def run(text): return text\n").unwrap();
+    let path = std::env::join_paths([&on_path, Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
+    let mut command = evaltrail(&home);
+    command.args(["run", "s.evalset.json", "--agent", "python:agent:run", "--trust"]).env("PATH", path);
+    let ran = output(command.env_remove("VIRTUAL_ENV").current_dir(&repository));
+    let started = fs::read_to_string(place.path().join("started.txt"));
+    let started = started.unwrap_or_else(|error| panic!("{error}: {}", both(&ran)));
+    let expected = on_path.join("python3").display().to_string();
+    assert!(started.lines().all(|line| line == expected), "{started}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Structured output of judges, with the real binary: each provider gets the JSON Schema as its API requires. A
 //! provider that rejects the schema gets the request without it. The verdicts are the same in both cases.
 
-use crate::common::judge::{Asked, JudgeDouble, Say, valid, with_keys};
+use crate::common::judge::{Asked, JudgeDouble, Say, codes, valid, with_keys};
 use crate::common::{Place, both, evaltrail, output, text};
 use serde_json::{Value, json};
 
@@ -50,12 +50,6 @@ fn match_criterion(model: &str) -> Value {
 fn metric<'a>(report: &'a Value, case: usize, name: &str) -> &'a Value {
     let metrics = report["cases"][case]["metrics"].as_array().unwrap();
     metrics.iter().find(|metric| metric["metric"] == name).unwrap_or_else(|| panic!("{name} in {metrics:?}"))
-}
-
-/// The codes in a prompt, in their order.
-fn codes(prompt: &str) -> Vec<String> {
-    let pattern = regex::Regex::new(r#"(?:\[code: |"code": ")([a-z]{8})\b"#).unwrap();
-    pattern.captures_iter(prompt).map(|found| found[1].to_string()).collect()
 }
 
 /// A response that matches a schema: the first value of each `enum`, and the next of `codes` for each code.

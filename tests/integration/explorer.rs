@@ -3,9 +3,9 @@
 use crate::common::input::{press, type_text};
 use crate::common::root;
 use evaltrail::domain::{
-    AgentSpec, Attempt, AttemptKey, AttemptRecords, CancelReason, Content, Criterion, EndedAttempt, InMemory,
-    Invocation, MetricResult, PlannedCase, PlannedCases, PlannedSet, Progress, RecordedAt, RunBy, RunEvent,
-    RunOptions, RunPlan, RunRef, RunState, Status, StubMode,
+    AgentSpec, Attempt, AttemptKey, AttemptRecords, CancelReason, Content, Criterion, EndedAttempt, Gate,
+    InMemory, Invocation, MetricResult, PlannedCase, PlannedCases, PlannedSet, Progress, RecordedAt, RunBy,
+    RunEvent, RunOptions, RunPlan, RunRef, RunState, Status, StubMode,
 };
 use evaltrail::explorer::{
     Against, CaptureTarget, CaseOrigin, CaseRef, Confirmed, EditEffect, EditMsg, Effect, Model, Mouse,
@@ -104,7 +104,8 @@ fn ended(case: usize, status: Status) -> RunEvent {
         status,
         adk_status: status,
         started: String::new(),
-        latency_s: case as f64,
+        latency_s: Some(case as f64),
+        failed: None,
         error: None,
         metrics: vec![],
         expected: [].into(),
@@ -113,6 +114,7 @@ fn ended(case: usize, status: Status) -> RunEvent {
         user_id: String::new(),
         tries: 1,
         tool_use: None,
+        user_spent: None,
         turn: None,
     })
 }
@@ -633,6 +635,23 @@ fn enter_confirms_a_question_and_notices_are_kept() {
 }
 
 #[test]
+fn equal_notices_are_counted_in_the_message_log() {
+    let mut model = sample();
+    let removed = || Msg::Notice("1 run was removed".to_string());
+    update(&mut model, removed());
+    update(&mut model, Msg::Notice("another".to_string()));
+    for _ in 0..300 {
+        update(&mut model, removed());
+    }
+    let log: Vec<(&str, u32)> =
+        model.notices.iter().map(|notice| (notice.text.as_str(), notice.count)).collect();
+    assert_eq!(log, [("another", 1), ("1 run was removed", 301)]);
+    press(&mut model, "!");
+    let screen = screen_text(&model);
+    assert!(screen.contains("1 run was removed  ×301"), "{screen}");
+}
+
+#[test]
 fn a_case_is_repeated_five_times_with_three_keys() {
     let mut model = sample();
     let five = RunOverrides { repeat: Some(5), ..RunOverrides::default() };
@@ -694,6 +713,24 @@ fn a_run_has_its_own_agent_judge_criteria_and_filter() {
     press(&mut model, "O down down tab");
     press(&mut model, "enter");
     assert_eq!(model.run_overrides.agent, None, "after the last agent comes the configured one");
+}
+
+#[test]
+fn a_run_has_its_own_gate() {
+    let mut model = sample();
+    let gate = |model: &Model| model.run_overrides.gate;
+    let open = |keys: &str| format!("O {} {keys}", "down ".repeat(8).trim());
+    press(&mut model, open("").trim());
+    type_text(&mut model, "most");
+    assert_eq!(press(&mut model, "enter"), [], "a gate that is none does not run");
+    press(&mut model, "ctrl-u");
+    type_text(&mut model, "80%");
+    assert!(matches!(&press(&mut model, "enter")[..], [Effect::Run(RunEffect::Start(..))]));
+    assert_eq!(gate(&model), Some(Gate::Rate(0.8)));
+    press(&mut model, &open("ctrl-u tab tab enter"));
+    assert_eq!(gate(&model), Some(Gate::Mean), "tab names the gates");
+    press(&mut model, &open("tab enter"));
+    assert_eq!(gate(&model), None, "as configured");
 }
 
 #[test]

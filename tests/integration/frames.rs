@@ -1,8 +1,9 @@
 //! Screens drawn without a terminal: reviewed snapshots at several sizes, the pictures of the README, themes, and
 //! hostile text.
 
+use crate::common::judge::judged_case;
 use crate::common::root;
-use evaltrail::analysis::compare_runs;
+use evaltrail::analysis::{ComparisonRule, compare_runs};
 use evaltrail::domain::{
     AgentSpec, Asked, Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, MetricResult, Part,
     PlannedCase, PlannedCases, PlannedSet, Progress, Reading, RunBy, RunEvent, RunOptions, RunPlan, RunRef,
@@ -158,7 +159,8 @@ fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
         status: if error.is_some() { evaltrail::domain::Status::Errored } else { case_status(&metrics) },
         adk_status: if error.is_some() { evaltrail::domain::Status::Failed } else { adk_status(&metrics) },
         started: String::new(),
-        latency_s: actual.iter().filter_map(|turn| turn.durations.total).fold(0.0, |all, one| all + one),
+        latency_s: actual.iter().filter_map(|turn| turn.durations.total).reduce(|a, b| a + b),
+        failed: None,
         error,
         metrics,
         expected: case_file.turns().into(),
@@ -167,6 +169,7 @@ fn attempt(model: &Model, plan: &RunPlan, case: usize) -> Attempt {
         user_id: "u".into(),
         tries: 1,
         tool_use: None,
+        user_spent: None,
         turn: None,
     }
 }
@@ -184,10 +187,11 @@ fn judge(metric: &JudgedMetric, eval_id: &str, evidence: &Evidence) -> MetricRes
         about: question.about.into(),
         samples: answers.replies.iter().take(question.samples as usize).map(sample).collect(),
     };
-    let asked: Vec<Asked> = metric.questions(evidence, &[]).unwrap().into_iter().map(asked).collect();
+    let mut case = judged_case(metric, evidence);
+    let asked: Vec<Asked> = case.questions(&[]).unwrap().into_iter().map(asked).collect();
     let spent =
         Spent { asked: 5, input_tokens: 2410, output_tokens: 305, cost: Some(0.0012), ..Spent::default() };
-    metric.result(evidence, asked, "gemini-2.5-flash", spent)
+    case.result(asked, "gemini-2.5-flash", spent)
 }
 
 /// A run of the whole sample, `done` of its attempts ended and the next four in flight.
@@ -442,9 +446,10 @@ fn hostile_judgement(bad: &str, long: &str, evidence: &Evidence) -> MetricResult
     let reply = format!("Property: {long}\nRationale: {bad}\nVerdict: yes\n{bad}");
     let sample = Sample { reply: Some(reply), ..Sample::default() };
     let broken = Sample { error: Some(bad.into()), ..Sample::default() };
-    let question = metric.questions(evidence, &[]).unwrap().remove(0);
+    let mut case = judged_case(&metric, evidence);
+    let question = case.questions(&[]).unwrap().remove(0);
     let asked = Asked { id: question.id, about: question.about.into(), samples: vec![sample, broken] };
-    metric.result(evidence, vec![asked], bad, Spent::default())
+    case.result(vec![asked], bad, Spent::default())
 }
 
 /// Escape sequences, bidi and zero-width characters, tabs and megabytes of text in every field that is shown.
@@ -499,7 +504,8 @@ fn hostile() -> (Model, String) {
         status: case_status(&metrics),
         adk_status: adk_status(&metrics),
         started: bad.clone(),
-        latency_s: 1.0,
+        latency_s: Some(1.0),
+        failed: None,
         error: None,
         metrics,
         expected: [expected].into(),
@@ -510,6 +516,7 @@ fn hostile() -> (Model, String) {
         user_id: bad.clone(),
         tries: 1,
         tool_use: None,
+        user_spent: None,
         turn: None,
     };
     let key = attempt.key;
@@ -755,6 +762,8 @@ fn history(model: &Model) -> History {
         is_whole: Some(true),
         agent: "replay garden.jsonl".into(),
         criteria: vec!["tool_trajectory_avg_score 1".into()],
+        criteria_id: 1,
+        scoring: Default::default(),
         results: SetResults::default(),
     });
     // Each run has other results.
@@ -815,10 +824,12 @@ fn many_runs(size: (u16, u16)) -> Model {
     let plan = model.run.as_ref().unwrap().plan.clone();
     let RunSource::Evaltrail { sets, .. } = &history(&model).runs[0].source else { panic!("not ours") };
     let set = SetCount { path: plan.sets[0].path.clone(), ..sets[0].clone() };
+    // The criteria of the last two runs are others.
+    let set = |day: usize| SetCount { criteria_id: u64::from(day + 2 < PASSED.len()), ..set.clone() };
     let of_day = |(day, passed): (usize, &usize)| RunHead {
         run_id: format!("{:012x}", 0x7f3a_1c09_d2e4_u64 + 0x11_2233 * day as u64),
         started: format!("2025-12-{:02}T08:00:00Z", day + 10),
-        source: RunSource::Evaltrail { sets: vec![with_results(set.clone(), *passed)], is_foreign: false },
+        source: RunSource::Evaltrail { sets: vec![with_results(set(day), *passed)], is_foreign: false },
         commit: Some(format!("{day:x}").repeat(40)),
         ..history(&model).runs[0].clone()
     };
@@ -838,7 +849,8 @@ fn with_results(set: SetCount, passed: usize) -> SetCount {
     let share = passed as f64 / 10.0;
     let metrics =
         vec![mean("tool_trajectory_avg_score", share), mean("response_match_score", 0.9 - share / 4.0)];
-    SetCount { results: SetResults { totals, metrics }, ..set }
+    let criteria = set.criteria.clone();
+    SetCount { results: SetResults { totals, metrics, criteria }, ..set }
 }
 
 /// The run of the sample as a past run.
@@ -893,7 +905,7 @@ fn compared_pair(model: &Model) -> ComparedPair {
             before.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(whole))));
         }
     }
-    let found = compare_runs(&before, &after);
+    let found = compare_runs(&before, &after, &ComparisonRule::default());
     let side = |state, name: &str| ComparedRun { state, name: name.into() };
     ComparedPair { before: side(before, "before the new prompt"), after: side(after, "7f3a1c09d2e4"), found }
 }

@@ -2,6 +2,7 @@
 //! careful reading never mistakes a planted verdict for the judge's own, and never loses the judge's own verdict if
 //! the code is before it. The counts are printed (`cargo test --test integration judge_attacks:: -- --nocapture`).
 
+use crate::common::judge::judged_case;
 use evaltrail::domain::{
     Asked, Content, Criterion, CustomMetric, Invocation, JudgeTemplate, QuestionId, Reading, Sample, Spent,
 };
@@ -411,7 +412,7 @@ fn rubric_criterion() -> Criterion {
 
 /// The codes in the prompt of the next question.
 fn codes(metric: &JudgedMetric, evidence: &Evidence, answered: &[Asked]) -> Vec<String> {
-    let questions = metric.questions(evidence, answered).unwrap();
+    let questions = judged_case(metric, evidence).questions(answered).unwrap();
     let prompt = questions.first().map(|question| question.prompt.clone()).unwrap_or_default();
     let pattern = regex::Regex::new(r#"(?:\[code: |"code": ")([a-z]{8})\b"#).unwrap();
     // The prompt also contains the planted text.
@@ -428,7 +429,7 @@ impl Target {
             ..QuestionId::default()
         };
         answered.push(Asked { id, about: String::new(), samples: vec![sample(reply)] });
-        let result = metric.result(evidence, answered, "judge", Spent::default());
+        let result = judged_case(metric, evidence).result(answered, "judge", Spent::default());
         let judgement = result.judgement.unwrap();
         let read = &judgement.questions.last().unwrap().samples[0];
         let score = match self.name {

@@ -1,6 +1,7 @@
 //! Judged metrics compared with ADK's results for the same responses: ADK's reading gives equal results; the careful
 //! reading gives the right verdict or none, and all its differences are listed.
 
+use crate::common::judge::judged_case;
 use evaltrail::domain::{
     Asked, Content, Criterion, Invocation, InvocationEvent, MetricResult, Part, QuestionId, Reading, Rubric,
     Sample, Spent, Status, ToolCall, ToolResponse, Trajectory,
@@ -101,8 +102,9 @@ fn judge(
     let mut left: VecDeque<&Value> = replies.iter().collect();
     let mut answered: Vec<Asked> = Vec::new();
     let mut calls = 0;
+    let mut case = judged_case(metric, evidence);
     loop {
-        let mut questions = metric.questions(evidence, &answered)?;
+        let mut questions = case.questions(&answered)?;
         questions.sort_by_key(|question| question.id);
         let Some(question) = questions.into_iter().next() else { break };
         let samples: Vec<Sample> = (0..question.samples)
@@ -113,7 +115,7 @@ fn judge(
         calls += samples.len();
         answered.push(Asked { id: question.id, about: question.about.into(), samples });
     }
-    Ok((metric.result(evidence, answered, "scripted", Spent::default()), calls))
+    Ok((case.result(answered, "scripted", Spent::default()), calls))
 }
 
 fn metric(name: &str, options: &Value, reading: Reading) -> JudgedMetric {
@@ -348,7 +350,7 @@ fn the_careful_reading_of_whole_metrics_is_never_greener() {
         let metric = metric(name, &row["criterion"], Reading::Careful);
         let (expected, actual) = turns(&row);
         let evidence = Evidence::turns(Some(&expected), &actual);
-        let Ok(_) = metric.questions(&evidence, &[]) else { continue };
+        let Ok(_) = judged_case(&metric, &evidence).questions(&[]) else { continue };
         let failed = row["replies"].as_array().unwrap().iter().any(|reply| sample(reply).error.is_some());
         let Ok((result, _)) = judge(&metric, &evidence, row["replies"].as_array().unwrap()) else { continue };
         if row["result"]["error"].is_string() {
@@ -419,7 +421,7 @@ fn rated(baseline: bool, lower: bool, threshold: f64, replies: &[&[&str]]) -> Me
             .map(|reply| Sample { reply: Some((*reply).into()), ..Sample::default() })
             .collect(),
     });
-    metric.result(&Evidence::turns(None, &turns), answered.collect(), "j", Spent::default())
+    judged_case(&metric, &Evidence::turns(None, &turns)).result(answered.collect(), "j", Spent::default())
 }
 
 /// The score that each sample alone would give depends only on that sample.
@@ -447,7 +449,7 @@ fn both_orders_of_a_pair_are_sampled_equally_and_bias_is_reported() {
         let variables = json!({"baseline": "Another."}).as_object().cloned().unwrap();
         let evidence = Evidence { variables: Some(&variables), ..Evidence::turns(None, &turns) };
         let asked: Vec<u32> =
-            metric.questions(&evidence, &[]).unwrap().iter().map(|one| one.samples).collect();
+            judged_case(&metric, &evidence).questions(&[]).unwrap().iter().map(|one| one.samples).collect();
         assert_eq!(asked, [each, each], "{samples} samples");
     }
     let (a, b) = (r#"{"pairwise_choice": "A"}"#, r#"{"pairwise_choice": "B"}"#);
@@ -500,7 +502,7 @@ fn every_split_of_samples_is_steady_or_not_as_defined() {
             }
         }
         let answered = vec![Asked { id: QuestionId::default(), about: String::new(), samples }];
-        let result = metric.result(&evidence, answered, "j", Spent::default());
+        let result = judged_case(&metric, &evidence).result(answered, "j", Spent::default());
         if result.is_unsteady() != turns_over {
             wrong.push((yes, no, none, result.is_unsteady()));
         }

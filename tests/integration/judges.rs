@@ -109,7 +109,7 @@ const FAULTS: &[(&str, usize, &str, &str)] = &[
     ("forbidden", 2, "errored", "403"),
     ("hang_for_good", 2, "errored", "did not answer within 2 s"),
     ("closed_once", 3, "passed", ""),
-    ("closed", 6, "errored", "cannot be reached"),
+    ("closed", 6, "errored", "did not answer: client error"),
     ("cut", 2, "errored", "broke off"),
     ("not_json", 2, "errored", "not JSON"),
     ("nothing", 2, "errored", "without a candidate"),
@@ -514,6 +514,7 @@ fn an_address_is_shown_as_it_is_used() {
         ("http://2130706433/v1", "http://127.0.0.1/v1"),
         ("https://api.openai.com\\\\evil.example/v1", "https://api.openai.com//evil.example/v1"),
         ("HTTPS://Evil.Example/v1", "https://evil.example/v1"),
+        ("https://judge.example/v1?key=canary&api-version=1", "https://judge.example/v1?key=…&api-version=1"),
     ] {
         assert_eq!(destination(written), format!("send what agents say to {used}"), "{written}");
     }
@@ -690,6 +691,53 @@ fn a_scenario_is_played_by_a_model() {
     std::fs::write(place.path().join("test_config.json"), test_config.to_string().replace('5', "1")).unwrap();
     let (report, ..) = place.report(&mut limited);
     assert_eq!(report["cases"][0]["invocations"].as_array().unwrap().len(), 1, "the limit ends it");
+}
+
+/// The messages of a simulated user are paid for like the responses of other judges.
+#[test]
+fn a_simulated_user_counts_as_spent_and_ends_at_the_limit() {
+    let Some(python) = python() else { return };
+    let judge = JudgeDouble::start(|_| Say::Text("Go on.".into()));
+    let case = |id: &str| {
+        let scenario =
+            json!({"starting_prompt": "I want to fly.", "conversation_plan": format!("Book flight {id}.")});
+        json!({"eval_id": id, "conversation_scenario": scenario, "session_input": {"app_name": "a", "user_id": "u"}})
+    };
+    let set = json!({"eval_set_id": "s", "eval_cases": [case("a"), case("b"), case("c")]}).to_string();
+    let options = json!({"judge_model": "gemini-x", "num_samples": 1});
+    let test_config = json!({
+        "criteria": {"per_turn_user_simulator_quality_v1": {"threshold": 0.5, "judge_model_options": options}},
+        "user_simulator_config": {"model": "gemini-x", "max_allowed_invocations": 6},
+    });
+    // Each response costs 0.00012.
+    let toml = "[judge]\njobs = 1\nprices = { input = 1.0, output = 2.0 }\nspending_limit = 0.0003\n";
+    let agent =
+        "import sys, json\nfor line in sys.stdin:\n    print(json.dumps({'response': 'yes'}), flush=True)\n";
+    let files = [
+        ("s.evalset.json", set),
+        ("test_config.json", test_config.to_string()),
+        ("agent.py", agent.to_string()),
+        ("evaltrail.toml", toml.to_string()),
+    ];
+    let place = Place::new(&files);
+    let agent = format!("cmd:{} agent.py", python.display());
+    let mut command = place.command(&judge, &["run", "s.evalset.json", "--agent", &agent, "-j", "1"]);
+    let (report, code, told) = place.report(&mut command);
+    judge.was_asked_rightly();
+    assert_eq!((code, judge.questions().len()), (1, 3), "{told} {report}");
+    let spent = &report["summary"]["judges"];
+    assert_eq!((&spent["asked"], &spent["missing"]), (&json!(3), &json!(3)), "{spent}");
+    assert!((spent["cost"].as_f64().unwrap() - 0.00036).abs() < 1e-9, "{spent}");
+    let cases = report["cases"].as_array().unwrap();
+    let turns: Vec<usize> = cases.iter().map(|case| case["invocations"].as_array().unwrap().len()).collect();
+    assert_eq!(turns, [4, 1, 1], "the turns until the limit are in the report");
+    assert!(
+        cases.iter().all(|case| case["status"] == "not_evaluated" && case["error"].is_null()),
+        "{report}"
+    );
+    let groups = report["summary"]["groups"].as_array().unwrap();
+    assert_eq!(groups.len(), 1, "{groups:?}");
+    assert_eq!(groups[0]["cause"], "the spending limit of the judge is reached");
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn the_five_steps_of_the_readme() {
     terminal.keys("\r");
     terminal.wait_for("4 metrics");
     terminal.keys("=");
-    terminal.wait_for("what if  water_bed: litres ignore");
+    terminal.wait_for("what if  water_bed: litres tolerance 1");
     terminal.wait_for("pass");
     terminal.keys("wd");
     terminal.wait_until("no what-if", |screen| !screen.contains("what if  water_bed"));

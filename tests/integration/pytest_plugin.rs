@@ -91,3 +91,83 @@ fn without_its_option_the_plugin_collects_nothing_and_a_refused_run_says_why() {
         both(&broken)
     );
 }
+
+/// A set whose agent answers every message in the same way, with these ids.
+fn place_with_cases(ids: impl Iterator<Item = String>) -> Place {
+    let case = |id: String| {
+        serde_json::json!({"eval_id": id, "conversation": [{
+            "user_content": {"role": "user", "parts": [{"text": "hi"}]},
+            "final_response": {"role": "model", "parts": [{"text": "hello"}]},
+        }]})
+    };
+    let cases: Vec<serde_json::Value> = ids.map(case).collect();
+    let set = serde_json::json!({"eval_set_id": "s", "eval_cases": cases});
+    Place::new(&[
+        ("s.evalset.json", set.to_string()),
+        ("test_config.json", r#"{"criteria": {"response_match_score": 0.8}}"#.into()),
+        ("recording.jsonl", "{\"eval_id\": \"other\", \"turns\": []}\n".into()),
+        (
+            "evaltrail.toml",
+            "[agents.known]\nkind = \"replay\"\nrecording = \"recording.jsonl\"\nspeed = 0\nfallback = \"hello\"\n".into(),
+        ),
+    ])
+}
+
+/// More ids than fit into a command line.
+#[test]
+fn any_number_of_cases_is_run() {
+    const CASES: usize = 5200;
+    let Some(python) = python() else { return };
+    let place = place_with_cases((0..CASES).map(|at| format!("case_{at:04}_{}", "x".repeat(40))));
+    let ran = pytest(&python, place.path(), &["--evaltrail", "--evaltrail-args=--trust --agent known", "-q"]);
+    assert!(text(&ran).contains(&format!("{CASES} passed")), "{}", both(&ran));
+}
+
+#[test]
+fn an_id_with_any_character_is_an_item_of_its_own() {
+    let Some(python) = python() else { return };
+    let ids = ["with\0nul", "with,comma", "with\nline", "plain"];
+    let place = place_with_cases(ids.into_iter().map(String::from));
+    let ran =
+        pytest(&python, place.path(), &["--evaltrail", "--evaltrail-args=--trust --agent known", "-rA"]);
+    assert!(text(&ran).contains("4 passed"), "{}", both(&ran));
+    let arguments = ["--evaltrail", "--evaltrail-args=--trust --agent known", "-k", "comma"];
+    let chosen = pytest(&python, place.path(), &arguments);
+    assert!(text(&chosen).contains("1 passed"), "{}", both(&chosen));
+}
+
+/// One attempt of `half` passes and the other one does not: its mean score is the threshold. That of `low` is below it in a
+/// third digit.
+#[test]
+fn the_gate_decides_and_numbers_have_the_digits_of_their_comparison() {
+    let Some(python) = python() else { return };
+    let place = place_with_cases(["half", "low"].into_iter().map(String::from));
+    let agent = r#"#!/bin/sh
+read request
+count=$(cat count 2>/dev/null || echo 0)
+echo $((count + 1)) > count
+if [ $((count % 2)) = 0 ]; then echo '{"response": "hello"}'; else echo '{"response": "hello you there"}'; fi
+"#;
+    std::fs::write(place.path().join("agent"), agent).unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(place.path().join("agent"), executable).unwrap();
+    let pytest = |options: &str, criterion: &str| {
+        std::fs::write(
+            place.path().join("test_config.json"),
+            format!("{{\"criteria\": {{\"response_match_score\": {criterion}}}}}"),
+        )
+        .unwrap();
+        let arguments = format!("--evaltrail-args=--trust --agent cmd:./agent -j 1 {options}");
+        pytest(&python, place.path(), &["--evaltrail", &arguments, "-rA"])
+    };
+    // The scores of the attempts are 1.0 and 0.5.
+    let strict = pytest("--repeat 2", "0.75");
+    assert!(text(&strict).contains("2 failed"), "{}", both(&strict));
+    assert!(text(&strict).contains("(1 of 2 attempts passed)"), "{}", both(&strict));
+    for options in ["--repeat 2 --gate mean", "--repeat 2 --gate 50%"] {
+        let ran = pytest(options, "0.75");
+        assert!(text(&ran).contains("2 passed"), "{options}: {}", both(&ran));
+    }
+    let near = pytest("", "0.501");
+    assert!(text(&near).contains("response_match_score 0.500 (needs 0.501)"), "{}", both(&near));
+}

@@ -57,6 +57,23 @@ fn a_table_is_scored_without_an_agent() {
     assert_eq!((&exact["mean"], &exact["mean_errors_as_zero"]), (&json!(0.5), &json!(0.25)));
 }
 
+#[test]
+fn the_reports_give_the_reason_of_a_metric_without_a_score() {
+    let rows = json!({"eval_case_id": "a", "prompt": "x", "response": "y"});
+    let place = Place::new(&[("rows.jsonl", lines(&[rows]))]);
+    let args = ["rows.jsonl", "--metric", "bleu", "--report", "html=r.html", "--report", "markdown=r.md"];
+    let (report, _) = place.score(&args);
+    let summary = report["summary"]["metrics"].as_array().unwrap();
+    let bleu = summary.iter().find(|metric| metric["metric"] == "bleu").unwrap();
+    let why = metric(&report, 0, "bleu")["explanation"].as_str().unwrap();
+    assert!(!why.is_empty() && bleu["valid"] == 0 && bleu["why_no_score"] == why, "{bleu}");
+    for file in ["r.html", "r.md"] {
+        let report = std::fs::read_to_string(place.path().join(file)).unwrap();
+        let row = report.lines().find(|line| line.contains("bleu")).unwrap();
+        assert!(row.contains(&format!("bleu (no score: {why})")), "{row}");
+    }
+}
+
 /// A metric whose columns are missing is not evaluated, and never passes; rows with the same id are separate cases.
 /// The default `response_match_score` is ADK's, for which a missing reference is an empty one and scores 0.
 #[test]
@@ -292,12 +309,10 @@ fn our_exports_are_read_again() {
     }
     let (recorded, _) = place.score(&["result.json"]);
     assert_eq!(metric(&recorded, 1, "trajectory_exact_match")["score"], 0.0);
-    let listed = place.run(&["list", "."]);
-    assert!(
-        text(&listed).contains("table.jsonl") && text(&listed).contains("result.json"),
-        "{}",
-        both(&listed)
-    );
+    // They are no data sets of the workspace.
+    let listed = text(&place.run(&["list", "."]));
+    assert!(listed.contains("rows.jsonl"), "{listed}");
+    assert!(!listed.contains("table.jsonl") && !listed.contains("result.json"), "{listed}");
 }
 
 /// For a folder, `run` ignores data sets and `score` ignores eval sets. A data set that is named is run.

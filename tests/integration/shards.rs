@@ -146,7 +146,8 @@ fn a_missing_shard_is_named_and_the_merged_run_can_be_resumed() {
     assert!(said.contains("merged 2 of 3 shards: 7 of 10 cases\nshard 2 of 3 not found\n"), "{said}");
     assert!(said.contains("not run, or not all their attempts: case_1, case_4, case_7\n"), "{said}");
     let report: Value = serde_json::from_str(&text(&merged)).unwrap();
-    let missing = ["case_1", "case_4", "case_7"].map(|id| json!({"eval_set": "answers", "eval_id": id}));
+    let missing = ["case_1", "case_4", "case_7"]
+        .map(|id| json!({"eval_set": "answers", "file": "answers.jsonl", "eval_id": id}));
     assert_eq!(report["not_run"], json!(missing));
     assert_eq!(run_ids(place.path()).len(), 1);
 }

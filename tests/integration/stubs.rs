@@ -269,7 +269,14 @@ fn python_tools_are_answered_in_their_worker() {
 #[test]
 fn a_python_agent_without_a_library_is_not_run_with_stubs() {
     let Some(python) = crate::common::python() else { return println!("SKIPPED: Python is missing") };
-    let desk = Desk::new("vertex_callable");
+    // Its own files: this test needs none of the recorded agents.
+    let place = tempfile::tempdir().unwrap();
+    let desk = Desk { folder: place.path().to_path_buf(), place };
+    desk.write("agents.py", "def run(prompt):\n    return {\"response\": prompt}\n");
+    let cases = json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": [{
+        "user_content": {"role": "user", "parts": [{"text": "hi"}]},
+    }]}]});
+    desk.write("cases.evalset.json", &cases.to_string());
     desk.configure(&format!(
         "kind = \"python\"\nfunction = \"agents.py:run\"\npython = \"{}\"\nstubs = true",
         python.display()

@@ -1,12 +1,15 @@
 //! Traces that real libraries wrote, read as conversations, and spans that agents export while they run.
 #![cfg(unix)]
 
+use crate::common::scripted::{JSON, ScriptedServer, answer};
 use crate::common::{both, copy_folder, evaltrail, oracle, output, root, text, wait_for};
 use crate::real_agents::environment;
 use evaltrail::formats::spans::{Traced, conversations, read_spans};
 use serde_json::{Value, json};
+use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// The conversations in a trace of the oracle.
@@ -97,6 +100,9 @@ fn traces_of_each_library_are_conversations() {
     }
 }
 
+/// The token for spans at a fixed address.
+const TOKEN: &str = "0123456789abcdef-token";
+
 /// ADK's server by a template that says nothing about calls.
 const SILENT: &str = r#"kind = "http"
 response = "$[-1].content.parts[-1].text"
@@ -124,6 +130,7 @@ fn silent_desk(environment: &Path) -> (tempfile::TempDir, PathBuf, String) {
 
 fn run(place: &Path, folder: &Path) -> Value {
     let mut command = evaltrail(place);
+    command.env("EVALTRAIL_TRACES_TOKEN", TOKEN);
     command.current_dir(folder).args([
         "run",
         "cases.evalset.json",
@@ -177,7 +184,7 @@ fn spans_of_a_server_that_already_runs_are_received_at_an_address() {
     let mut server = std::process::Command::new(words[0])
         .args(&words[1..])
         .current_dir(&folder)
-        .env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://127.0.0.1:{traces}"))
+        .env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://127.0.0.1:{traces}/{TOKEN}"))
         .env("OTEL_BSP_SCHEDULE_DELAY", "200")
         .env("OTEL_SEMCONV_STABILITY_OPT_IN", "gen_ai_latest_experimental")
         .env("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "SPAN_AND_EVENT")
@@ -197,6 +204,56 @@ fn spans_of_a_server_that_already_runs_are_received_at_an_address() {
     server.kill().unwrap();
     server.wait().unwrap();
     check(&report, place.path());
+}
+
+/// An agent whose spans show its calls, and what the receiver at a fixed address answers to requests without the token and
+/// of pages.
+#[test]
+fn spans_at_a_fixed_address_need_the_token() {
+    let traces = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+    let statuses = Arc::new(Mutex::new(Vec::new()));
+    let seen = statuses.clone();
+    let agent = ScriptedServer::start(move |request, stream| {
+        let trace =
+            request.header("traceparent").and_then(|header| header.split('-').nth(1)).unwrap_or_default();
+        let spans = json!({"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": trace, "spanId": "00f067aa0ba902b7",
+            "name": "execute_tool", "attributes": [{"key": "gen_ai.tool.name", "value": {"stringValue": "get"}},
+            {"key": "gen_ai.tool.call.arguments", "value": {"stringValue": "{}"}}]}]}]}]}).to_string();
+        let token = format!("/{TOKEN}");
+        for (path, origin) in
+            [("", ""), ("/0123456789abcdef-other", ""), (&token, "Origin: http://x\r\n"), (&token, "")]
+        {
+            let mut out = std::net::TcpStream::connect(("127.0.0.1", traces))?;
+            let length = spans.len();
+            write!(
+                out,
+                "POST {path}/v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n{origin}Content-Length: {length}\r\nConnection: close\r\n\r\n{spans}"
+            )?;
+            let mut line = String::new();
+            std::io::BufReader::new(out).read_line(&mut line)?;
+            seen.lock().unwrap().push(line[9..12].to_string());
+        }
+        answer(stream, "200 OK", JSON, r#"{"response": "ok"}"#)
+    });
+    let place = tempfile::tempdir().unwrap();
+    let config = format!(
+        "[agents.a]\nkind = \"http\"\nurl = \"http://127.0.0.1:{}/\"\nresponse = \"$.response\"\ntraces = \"127.0.0.1:{traces}\"\n[agents.a.body]\nprompt = \"{{prompt}}\"\n",
+        agent.port
+    );
+    std::fs::write(place.path().join("evaltrail.toml"), config).unwrap();
+    let set = json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "c", "conversation": [{
+        "user_content": {"role": "user", "parts": [{"text": "go"}]},
+        "intermediate_data": {"tool_uses": [{"name": "get", "args": {}}]}}]}]});
+    std::fs::write(place.path().join("cases.evalset.json"), set.to_string()).unwrap();
+    let criteria = json!({"criteria": {"tool_trajectory_avg_score": 1.0}});
+    std::fs::write(place.path().join("test_config.json"), criteria.to_string()).unwrap();
+    let report = run(place.path(), place.path());
+    assert_eq!(report["cases"][0]["status"], "passed", "{report}");
+    assert_eq!(*statuses.lock().unwrap(), ["404", "404", "403", "200"]);
+    let mut without = evaltrail(place.path());
+    without.env_remove("EVALTRAIL_TRACES_TOKEN").current_dir(place.path());
+    let out = output(without.args(["run", "cases.evalset.json", "--agent", "a", "--trust", "-q"]));
+    assert!(both(&out).contains("set EVALTRAIL_TRACES_TOKEN"), "{}", both(&out));
 }
 
 #[test]

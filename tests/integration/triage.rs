@@ -74,8 +74,8 @@ fn a_run_ends_with_its_causes_and_reports_name_every_member() {
         assert!(block.trim_start().starts_with(&format!("✗ rows › {}", members(at)[0])), "{block}");
     }
     assert!(end.contains("all would pass with set_light: level ignore\n"), "{end}");
-    let nested = "✗ 14 × arguments of set_light differ  35 %\n    all would pass with set_light: level ignore, \
-                  set_light: device ignore\n  ✗ 7 × level of set_light differs  18 %\n";
+    let nested = "✗ 14 × arguments of set_light differ  35 %\n    all would pass with set_light: device ignore, \
+                  set_light: level ignore\n  ✗ 7 × level of set_light differs  18 %\n";
     assert!(end.contains(nested), "{end}");
     let json: Value = serde_json::from_str(&std::fs::read_to_string(report("r.json")).unwrap()).unwrap();
     let changes: BTreeMap<&str, &Value> = json["summary"]["groups"]
@@ -121,6 +121,40 @@ fn a_run_ends_with_its_causes_and_reports_name_every_member() {
     );
 }
 
+/// Two sets with the same id, in two folders.
+#[test]
+fn sets_with_the_same_id_are_told_apart_by_their_files() {
+    let rows: String = [10, 17].map(|case| format!("{}\n", row(case))).concat();
+    let place = Place::new(&[("a/rows.jsonl", rows.clone()), ("b/rows.jsonl", rows)]);
+    let report = |name: &str| place.path().join("reports").join(name).display().to_string();
+    std::fs::create_dir(place.path().join("reports")).unwrap();
+    let ran = output(
+        evaltrail(&place.path().join("home"))
+            .args(["score", "--metric", "trajectory_exact_match:1", "."])
+            .args(["json=r.json", "markdown=r.md", "html=r.html", "junit=r.xml"].iter().flat_map(|of| {
+                let (kind, name) = of.split_once('=').unwrap();
+                ["--report".to_string(), format!("{kind}={}", report(name))]
+            }))
+            .current_dir(place.path()),
+    );
+    let json: Value = serde_json::from_str(&std::fs::read_to_string(report("r.json")).unwrap()).unwrap();
+    let group = &json["summary"]["groups"][0];
+    let mut files: Vec<&str> =
+        group["cases"].as_array().unwrap().iter().map(|case| case["file"].as_str().unwrap()).collect();
+    files.dedup();
+    assert_eq!(files, ["a/rows.jsonl", "b/rows.jsonl"], "{group}");
+    let read = |name: &str| std::fs::read_to_string(report(name)).unwrap();
+    for folder in ["a", "b"] {
+        let name = format!("rows ({folder}/rows.jsonl) › ");
+        assert!(text(&ran).contains(&name), "{}", both(&ran));
+        assert!(read("r.html").contains(&name), "{}", read("r.html"));
+        let in_markdown = name.replace(".jsonl", ".<!-- -->jsonl");
+        assert!(read("r.md").contains(&in_markdown), "{}", read("r.md"));
+        let class = format!("classname=\"rows ({folder}/rows.jsonl)\"");
+        assert!(read("r.xml").contains(&class), "{}", read("r.xml"));
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn the_explorer_lists_the_cases_of_one_cause() {
@@ -135,7 +169,7 @@ fn the_explorer_lists_the_cases_of_one_cause() {
     // Nested groups fold, and the smallest change for all cases of a group is on the last line.
     terminal.keys("F");
     terminal.wait_for("▾ arguments of set_light differ");
-    terminal.wait_for("all would pass with set_light: level ignore, set_light: device");
+    terminal.wait_for("all would pass with set_light: device ignore, set_light: level");
     terminal.keys("\t");
     terminal.wait_for("▸ arguments of set_light differ");
     assert!(!terminal.screen().contains("level of set_light differs"), "{}", terminal.screen());

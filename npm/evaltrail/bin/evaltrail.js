@@ -24,12 +24,14 @@ function findProgram() {
   }
 }
 
-const child = spawn(findProgram(), process.argv.slice(2), { stdio: "inherit" });
-// The terminal sends Ctrl-C to the program as well, which decides what to do. Other signals are passed on.
+const program = findProgram();
+// The terminal sends Ctrl-C to the program as well, which decides what to do. Other signals are passed on. This is set up
+// before the program starts: a signal that comes just after its start must not end this process alone.
 process.on("SIGINT", () => {});
 for (const signal of ["SIGTERM", "SIGHUP"]) {
   process.on(signal, () => child.kill(signal));
 }
+const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
 child.on("error", (error) => {
   console.error(`evaltrail: ${error.message}`);
   process.exit(2);

@@ -1,6 +1,6 @@
 //! Reads what agents that speak Agent2Agent send, in every form that servers of versions 1.0 and 0.3 use.
 
-use crate::domain::{Content, Part, ToolCall, ToolResponse, TurnEnd};
+use crate::domain::{Content, Part, ToolCall, ToolResponse, TurnEnd, float_of};
 use crate::formats::adk::{Event, read_event};
 use serde_json::{Map, Number, Value, json};
 use std::collections::HashSet;
@@ -290,7 +290,7 @@ impl Reader {
 const EXACT: f64 = 9_007_199_254_740_991.0;
 
 fn integer(number: Number) -> Number {
-    match number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() <= EXACT && !number.is_i64()) {
+    match float_of(&number).filter(|float| float.fract() == 0.0 && float.abs() <= EXACT && !number.is_i64()) {
         Some(float) => Number::from(float as i64),
         None => number,
     }

@@ -6,6 +6,7 @@ mod placeholders;
 use self::paths::Paths;
 use self::placeholders::{filled, replaced};
 use super::budget::EVENT;
+use super::masked::sent_to;
 use super::messages::{content_text, event_with, history_messages, partial_text, response_part, text_of};
 use super::remote::{Items, Remote, setup};
 use super::{Agent, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome};
@@ -296,7 +297,8 @@ async fn probe(
     address: &str,
     prompt: &str,
 ) -> Result<TemplateProbe, AgentError> {
-    let remote = Arc::new(Remote::of(address, server)?);
+    let sent = Arc::new(sent_to(&AgentSpec::Server(Box::new(server.clone()))));
+    let remote = Arc::new(Remote::of(address, server, &sent)?);
     let agent = HttpAgent::connect(remote.clone(), address, settings)?;
     let (user, opening) = (Content::text("user", prompt), Opening::default());
     let messages = vec![json!({"role": "user", "content": prompt})];
@@ -332,7 +334,9 @@ async fn probe(
         .map(|(key, path, values)| (key, path, values.iter().map(|value| remote.cleaned(value)).collect()));
     Ok(TemplateProbe {
         request: format!("{} {}", agent.endpoint.method, remote.shown()),
-        body: body.map(|body| serde_json::to_string_pretty(&body).unwrap_or_default()).unwrap_or_default(),
+        body: remote.clean(
+            &body.map(|body| serde_json::to_string_pretty(&body).unwrap_or_default()).unwrap_or_default(),
+        ),
         status: status.to_string(),
         reply: remote.clean(&reply),
         found: found.collect(),

@@ -3,21 +3,21 @@
 use crate::agents::AgentError;
 use crate::agents::remote::setup;
 use crate::domain::ProgramSpec;
+use crate::process::PrivateFolder;
 use std::io::Write;
-use tempfile::TempDir;
 
 const PLUGIN: &str =
     concat!(include_str!("../../../assets/ask_evaltrail.py"), include_str!("../../../assets/adk_plugin.py"));
 
 /// The folder that contains the plugin. It is deleted when this is dropped.
 #[derive(Debug)]
-pub(crate) struct PluginFolder(TempDir);
+pub(crate) struct PluginFolder(PrivateFolder);
 
 impl PluginFolder {
     /// Writes the plugin.
     pub(crate) fn write() -> Result<PluginFolder, AgentError> {
         let written = || {
-            let folder = tempfile::Builder::new().prefix("evaltrail-").tempdir()?;
+            let folder = PrivateFolder::create("plugin")?;
             let mut file = std::fs::File::create_new(folder.path().join("evaltrail_tools.py"))?;
             file.write_all(PLUGIN.as_bytes())?;
             Ok(PluginFolder(folder))

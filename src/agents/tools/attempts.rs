@@ -1,5 +1,6 @@
 //! The attempts that are under way at an agent, to which calls of its tools belong.
 
+use super::received::NotReceived;
 use crate::domain::ToolCall;
 use crate::stubs::AttemptTools;
 use std::collections::HashMap;
@@ -73,6 +74,17 @@ impl OpenAttempts {
     /// Makes all attempts errored that are under way: a call of one of them could not be answered as specified.
     pub(super) fn fail_all(&self, why: &str) {
         self.open().values().for_each(|attempt| attempt.fail(why));
+    }
+
+    /// Makes the attempt of a session, or all if it is not known, errored if a call was refused because of a limit of
+    /// evaltrail: the agent sees a tool that fails.
+    pub(super) fn refused(&self, why: NotReceived, session: Option<&str>) {
+        let Some(limit) = why.exceeded_limit() else { return };
+        let why = format!("evaltrail could not receive a call of a tool: {limit}");
+        match session.and_then(|session| self.of_session(session)) {
+            Some(attempt) => attempt.fail(&why),
+            None => self.fail_all(&why),
+        }
     }
 
     /// The only attempt that is under way.

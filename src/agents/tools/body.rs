@@ -1,24 +1,15 @@
-//! Requests and answers of the server that agents ask.
+//! Answers of the server that agents ask.
 
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Incoming;
+use http_body_util::{BodyExt, Full};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
-use hyper::{Request, Response, StatusCode};
+use hyper::{Response, StatusCode};
 use serde_json::Value;
 use std::io;
 
-/// The maximum size of a request, in bytes.
-const LONGEST_REQUEST: usize = 16 << 20;
-
 /// The body of an answer.
 pub(super) type Body = UnsyncBoxBody<Bytes, io::Error>;
-
-/// The body of a request; `None` if it is incomplete or too long.
-pub(super) async fn whole(request: Request<Incoming>) -> Option<Bytes> {
-    Some(Limited::new(request.into_body(), LONGEST_REQUEST).collect().await.ok()?.to_bytes())
-}
 
 /// An answer in JSON.
 pub(super) fn reply(value: &Value) -> Response<Body> {

@@ -1,11 +1,12 @@
 //! Stands in for an MCP server: answers the calls of its tools, and passes on, or answers, everything else.
 
 use super::attempts::OpenAttempts;
-use super::body::{Body, empty, reply, whole};
+use super::body::{Body, empty, reply};
+use super::received::{NotReceived, Received};
 use crate::agents::AgentError;
 use crate::agents::openai::declarations_in;
 use crate::agents::remote::setup;
-use crate::domain::{McpSource, StubMode, ToolCall};
+use crate::domain::{McpSource, StubMode, ToolCall, address_without_secrets};
 use crate::net::http::{cause, chain, client};
 use crate::stubs::{AttemptTools, ToolAnswer};
 use bytes::{Bytes, BytesMut};
@@ -59,7 +60,8 @@ impl McpStandIn {
         attempts: Arc<OpenAttempts>,
     ) -> Result<McpStandIn, AgentError> {
         let real = source.url.as_ref().map(|url| {
-            let url = Url::parse(url).map_err(|error| setup(format!("{url}: {error}")))?;
+            let invalid = |error| setup(format!("{}: {error}", address_without_secrets(url)));
+            let url = Url::parse(url).map_err(invalid)?;
             Ok((client(&url).map_err(setup)?, url))
         });
         let may_run = matches!(stubs, StubMode::Off | StubMode::Live);
@@ -81,21 +83,34 @@ impl McpStandIn {
                 None => self.pass_on(method, &headers, Bytes::new(), None).await,
             };
         }
-        let Some(body) = whole(request).await else { return empty(StatusCode::PAYLOAD_TOO_LARGE) };
-        let message: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let refused = |why: NotReceived| {
+            self.attempts.refused(why, session.as_deref());
+            empty(why.status())
+        };
+        let body = match Received::calls().body(request).await {
+            Ok(body) => body,
+            Err(why) => return refused(why),
+        };
+        let received = body.json().await;
+        let message = match &received {
+            Ok(received) => &received.value,
+            Err(NotReceived::Invalid) => &Value::Null,
+            Err(why) => return refused(*why),
+        };
+        let body = body.bytes.clone();
         if !message.is_object() {
             // A list of messages could contain calls.
             let error = json!({"code": INVALID_REQUEST, "message": "evaltrail answers single messages only"});
             return reply(&json!({"jsonrpc": "2.0", "id": null, "error": error}));
         }
         match (message["method"] == "tools/call", message.get("id")) {
-            (true, Some(_)) => return self.answer_call(&message, &headers, body, session.as_deref()).await,
+            (true, Some(_)) => return self.answer_call(message, &headers, body, session.as_deref()).await,
             // Nobody waits for the answer, and the tool must not run.
             (true, None) => return empty(StatusCode::ACCEPTED),
             (false, _) => {}
         }
         match &self.declared {
-            Some(declared) => answer_alone(&message, declared),
+            Some(declared) => answer_alone(message, declared),
             None => self.pass_on(method, &headers, body, None).await,
         }
     }
@@ -168,7 +183,8 @@ impl McpStandIn {
             Ok(got) => got,
             Err(error) => {
                 let why = chain(cause(&error));
-                self.attempts.fail_all(&format!("the MCP server at {url} cannot be reached: {why}"));
+                let shown = address_without_secrets(url.as_str());
+                self.attempts.fail_all(&format!("the MCP server at {shown} cannot be reached: {why}"));
                 return empty(StatusCode::BAD_GATEWAY);
             }
         };

@@ -6,6 +6,8 @@ mod attempts;
 mod body;
 mod interception;
 mod mcp;
+mod memory;
+mod received;
 mod server;
 #[cfg(test)]
 mod tests;

@@ -1,20 +1,23 @@
 //! The server that is asked how calls are answered. It listens on this machine only, and its paths begin with a random
-//! token, so that only the processes that evaltrail started know it.
+//! token, so that only the processes that evaltrail started know it. At a fixed address, the user chooses the token.
+//! Pages in a browser are refused: they send a header `Origin`.
 
 use super::attempts::{Admission, OpenAttempts};
-use super::body::{Body, empty, reply, whole};
+use super::body::{Body, empty, reply};
 use super::mcp::McpStandIn;
+use super::received::{BodyValue, NotReceived, Peer, Received};
 use super::traces::{TraceInbox, TraceListener};
 use crate::agents::AgentError;
 use crate::agents::remote::setup;
 use crate::domain::{ProgramSpec, ToolCall, ToolsSpec, TraceSource};
 use crate::stubs::{AttemptTools, ToolAnswer};
 use hyper::body::Incoming;
+use hyper::header::ORIGIN;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
@@ -22,9 +25,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
-/// The maximum number of connections at the same time; more wait.
+/// The maximum number of connections at the same time. For another one, the oldest is closed that has not sent the token.
 const MOST_CONNECTIONS: usize = 512;
 /// The time limit for the head of a request, from when the connection is ready for it.
 const HEAD_WITHIN: Duration = Duration::from_secs(60);
@@ -44,6 +47,10 @@ const EXPORT: [(&str, &str); 5] = [
 ];
 /// The environment variables that take the address to which spans are sent.
 const EXPORT_TO: [&str; 3] = ["OTEL_EXPORTER_OTLP_ENDPOINT", "LANGFUSE_BASE_URL", "LANGFUSE_HOST"];
+/// The environment variable with the token for spans at a fixed address.
+const TRACES_TOKEN: &str = "EVALTRAIL_TRACES_TOKEN";
+/// The minimum length of that token.
+const SHORTEST_TOKEN: usize = 16;
 /// What stands for the id of the session in the address of an MCP server.
 const SESSION: &str = "{session}";
 
@@ -75,8 +82,8 @@ struct Shared {
 enum Answering {
     /// Everything, at paths that begin with the token.
     All(Arc<Shared>),
-    /// Spans only.
-    Traces(Arc<TraceInbox>),
+    /// Spans only, at paths that begin with the token.
+    Traces(String, Arc<TraceInbox>),
 }
 
 impl ToolServer {
@@ -163,49 +170,107 @@ impl Drop for ToolServer {
 
 /// Receives spans at an address.
 fn listen_for_traces(place: &str) -> Result<Arc<TraceListener>, AgentError> {
+    let token = traces_token(place, std::env::var(TRACES_TOKEN).ok()).map_err(setup)?;
     let serve_traces = |listener: std::net::TcpListener, inbox| {
-        Ok(tokio::spawn(serve(TcpListener::from_std(listener)?, Answering::Traces(inbox))))
+        Ok(tokio::spawn(serve(TcpListener::from_std(listener)?, Answering::Traces(token, inbox))))
     };
     TraceListener::at(place, serve_traces)
         .map_err(|error| setup(format!("traces cannot be received at {place}: {error}")))
 }
 
+/// The token for spans at an address. The error is a message: there is none that others cannot guess.
+fn traces_token(place: &str, token: Option<String>) -> Result<String, String> {
+    let is_token = |token: &String| {
+        let is_plain = |one: char| one.is_ascii_alphanumeric() || "-_".contains(one);
+        token.len() >= SHORTEST_TOKEN && token.chars().all(is_plain)
+    };
+    token.filter(is_token).ok_or_else(|| {
+        format!(
+            "spans at {place} need a token, so that no other program can send any: set {TRACES_TOKEN} to at least \
+             {SHORTEST_TOKEN} random letters and digits, and start the agent with OTEL_EXPORTER_OTLP_ENDPOINT=http://{place}/TOKEN"
+        )
+    })
+}
+
+/// A connection.
+struct OpenConnection {
+    task: AbortHandle,
+    /// Whether it has sent the token.
+    is_known: Arc<AtomicBool>,
+}
+
+/// Closes the oldest connection that has not sent the token, if there are too many. Returns whether another one can be
+/// accepted.
+fn close_oldest_if_full(open: &mut VecDeque<OpenConnection>) -> bool {
+    open.retain(|connection| !connection.task.is_finished());
+    if open.len() < MOST_CONNECTIONS {
+        return true;
+    }
+    let without_token = open.iter().position(|connection| !connection.is_known.load(Ordering::Relaxed));
+    match without_token.and_then(|at| open.remove(at)) {
+        Some(oldest) => {
+            oldest.task.abort();
+            true
+        }
+        None => false,
+    }
+}
+
 async fn serve(listener: TcpListener, answering: Answering) {
-    let mut connections = JoinSet::new();
+    let (mut connections, mut open) = (JoinSet::new(), VecDeque::new());
     loop {
         while connections.try_join_next().is_some() {}
-        if connections.len() >= MOST_CONNECTIONS {
-            connections.join_next().await;
-        }
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((stream, peer)) = listener.accept().await else {
             // For example, there are too many open files.
             tokio::time::sleep(ACCEPT_AGAIN).await;
             continue;
         };
-        let answering = answering.clone();
-        let answer = move |request| {
-            let answering = answering.clone();
-            async move { Ok::<_, Infallible>(answering.answer(request).await) }
+        while !close_oldest_if_full(&mut open) {
+            connections.join_next().await;
+        }
+        let (answering, is_known) = (answering.clone(), Arc::new(AtomicBool::new(false)));
+        let seen = is_known.clone();
+        let answer = move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(Peer(peer.ip()));
+            let (answering, seen) = (answering.clone(), seen.clone());
+            async move { Ok::<_, Infallible>(answering.answer(request, &seen).await) }
         };
-        connections.spawn(async move {
+        let task = connections.spawn(async move {
             let mut connection = hyper::server::conn::http1::Builder::new();
             connection.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN);
             let _ = connection.serve_connection(TokioIo::new(stream), service_fn(answer)).await;
         });
+        open.push_back(OpenConnection { task, is_known });
     }
 }
 
 impl Answering {
-    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+    fn token(&self) -> &str {
+        match self {
+            Answering::All(shared) => &shared.token,
+            Answering::Traces(token, _) => token,
+        }
+    }
+
+    /// Answers a request. `is_known` becomes true if it has the token; the body of another one is not read.
+    async fn answer(&self, request: Request<Incoming>, is_known: &AtomicBool) -> Response<Body> {
+        if request.headers().contains_key(ORIGIN) {
+            return empty(StatusCode::FORBIDDEN);
+        }
         let path = request.uri().path().trim_start_matches('/').to_string();
-        let is_traces = |path: &str| request.method() == Method::POST && TRACE_PATHS.contains(&path);
-        match (self, path.split_once('/')) {
-            (Answering::Traces(inbox), _) if is_traces(&path) => inbox.receive(request).await,
-            (Answering::All(shared), Some((token, rest))) if token == shared.token => match &shared.traces {
-                Some(inbox) if is_traces(rest) => inbox.receive(request).await,
-                _ => shared.answer(request, rest).await,
-            },
-            _ => empty(StatusCode::NOT_FOUND),
+        let Some((_, rest)) = path.split_once('/').filter(|(token, _)| *token == self.token()) else {
+            return empty(StatusCode::NOT_FOUND);
+        };
+        is_known.store(true, Ordering::Relaxed);
+        let is_traces = request.method() == Method::POST && TRACE_PATHS.contains(&rest);
+        let inbox = match self {
+            Answering::All(shared) => shared.traces.as_ref(),
+            Answering::Traces(_, inbox) => Some(inbox),
+        };
+        match (self, inbox) {
+            (_, Some(inbox)) if is_traces => inbox.receive(request).await,
+            (Answering::All(shared), _) => shared.answer(request, rest).await,
+            (Answering::Traces(..), _) => empty(StatusCode::NOT_FOUND),
         }
     }
 }
@@ -224,12 +289,13 @@ impl Shared {
                 self.is_greeted.store(true, Ordering::Release);
                 reply(&json!({}))
             }
-            ["call"] if is_post => {
-                match whole(request).await.and_then(|body| serde_json::from_slice(&body).ok()) {
-                    Some(asked) => reply(&self.answer_call(&asked).await),
-                    None => empty(StatusCode::BAD_REQUEST),
+            ["call"] if is_post => match received_call(request).await {
+                Ok(asked) => reply(&self.answer_call(&asked.value).await),
+                Err(why) => {
+                    self.attempts.refused(why, None);
+                    empty(why.status())
                 }
-            }
+            },
             _ => empty(StatusCode::NOT_FOUND),
         }
     }
@@ -254,5 +320,24 @@ impl Shared {
             }
             ToolAnswer::Missing(why) => json!({"error": why}),
         }
+    }
+}
+
+async fn received_call(request: Request<Incoming>) -> Result<BodyValue, NotReceived> {
+    Received::calls().body(request).await?.json().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fixed_address_needs_a_token_that_cannot_be_guessed() {
+        let token = |text: &str| traces_token("127.0.0.1:4318", Some(text.to_string()));
+        assert_eq!(token("0123456789abcdef"), Ok("0123456789abcdef".into()));
+        for wrong in ["", "short", "0123456789abcde/", "0123456789 abcdef"] {
+            assert!(token(wrong).unwrap_err().contains("set EVALTRAIL_TRACES_TOKEN"), "{wrong}");
+        }
+        assert!(traces_token("127.0.0.1:4318", None).unwrap_err().contains("http://127.0.0.1:4318/TOKEN"));
     }
 }

@@ -1,13 +1,16 @@
 //! Spans that agents export while they run. They show the calls of an agent that does not report them itself.
 
-use super::body::{Body, empty, reply, whole};
-use crate::formats::spans::{TraceSpan, read_protobuf, read_spans};
-use bytes::Bytes;
+use super::body::{Body, empty, reply};
+use super::memory::{KeptMemory, Reservation};
+use super::received::Received;
+use crate::formats::spans::{
+    SpanBatch, TraceSpan, UnusableBatch, cut_to_memory, read_protobuf, read_span_batch,
+};
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use hyper::{Request, Response, StatusCode};
 use serde_json::json;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
@@ -23,17 +26,17 @@ const QUIET_AFTER_END: Duration = Duration::from_millis(300);
 /// How long no further span must come otherwise: exporters of several processes do not send at the same time.
 const QUIET: Duration = Duration::from_millis(5500);
 /// The maximum size of a request after it was decompressed, in bytes: that of OpenTelemetry's collector.
-const LONGEST_BATCH: u64 = 20 << 20;
-/// The maximum size of the batches with spans of one turn, in bytes.
-const LARGEST_TURN: usize = 64 << 20;
+const LONGEST_BATCH: usize = 20 << 20;
+
+/// The maximum memory of the texts of JSON in the spans of a turn once they are parsed, in bytes.
+const LARGEST_PARSED: usize = 32 << 20;
 
 /// Receives spans, and keeps those of the turns that are under way.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct TraceInbox {
+    received: Arc<Received>,
     /// By the id of the trace.
     turns: Mutex<HashMap<String, TurnSpans>>,
-    /// Held while a batch is decoded, since that takes much more memory than the batch.
-    decoding: tokio::sync::Mutex<()>,
     arrived: Notify,
     /// Whether a span of a turn has come.
     has_come: AtomicBool,
@@ -46,9 +49,9 @@ pub(crate) struct TraceInbox {
 pub(crate) struct TurnSpans {
     /// The spans, the earliest first when the turn has ended.
     pub(crate) spans: Vec<TraceSpan>,
-    /// The size of their batches, in bytes.
-    size: usize,
-    /// Whether spans were left out, because there were too many.
+    /// The memory of the batches that contained them.
+    memory: Vec<Arc<KeptMemory>>,
+    /// Whether spans were left out, because there were too many, or may be missing, because a batch was lost.
     pub(crate) is_truncated: bool,
 }
 
@@ -72,6 +75,7 @@ impl OpenTrace<'_> {
         self.inbox.wait_for(self.trace, caller).await;
         let mut found = self.inbox.turns().remove(self.trace).unwrap_or_default();
         found.spans.sort_by_key(|span| span.start);
+        found.is_truncated |= cut_to_memory(&mut found.spans, LARGEST_PARSED);
         found
     }
 }
@@ -116,45 +120,109 @@ impl TraceInbox {
         let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
         let is_compressed = header(CONTENT_ENCODING).is_some_and(|encoding| encoding.contains("gzip"));
         let is_json = header(CONTENT_TYPE).is_some_and(|kind| kind.contains("json"));
-        let Some(body) = whole(request).await else { return empty(StatusCode::PAYLOAD_TOO_LARGE) };
+        let unread = UnreadBatch { inbox: self, was_read: false };
+        let body = match self.received.body(request).await {
+            Ok(body) => body,
+            Err(why) => return empty(why.status()),
+        };
         if self.turns().is_empty() {
+            unread.has_been_read();
             return reply(&json!({}));
         }
-        let _decoding = self.decoding.lock().await;
-        let body = match is_compressed.then(|| decompressed(&body)) {
-            None => body,
-            Some(Ok(body)) if body.len() as u64 <= LONGEST_BATCH => body,
-            Some(Ok(_)) => return empty(StatusCode::PAYLOAD_TOO_LARGE),
-            Some(Err(_)) => return empty(StatusCode::BAD_REQUEST),
-        };
-        let spans = match is_json {
-            true => std::str::from_utf8(&body).map_err(|error| error.to_string()).and_then(read_spans),
-            false => read_protobuf(&body),
-        };
-        match spans {
-            Ok(spans) => self.keep(spans, body.len()),
-            Err(_) => return empty(StatusCode::BAD_REQUEST),
+        // Decoding takes much more memory than the batch.
+        let reservation = self.received.values().reserve().await;
+        match self.decode(&body.bytes, is_compressed, is_json, &reservation) {
+            Ok(batch) => {
+                unread.has_been_read();
+                self.keep(batch, reservation);
+                reply(&json!({}))
+            }
+            Err(UnusableBatch::TooLarge) => empty(StatusCode::PAYLOAD_TOO_LARGE),
+            Err(UnusableBatch::Invalid(_)) => empty(StatusCode::BAD_REQUEST),
         }
-        reply(&json!({}))
     }
 
-    fn keep(&self, spans: Vec<TraceSpan>, size: usize) {
-        let mut turns = self.turns();
-        let traces: HashSet<&str> = spans.iter().map(|span| span.trace.as_str()).collect();
-        for trace in traces {
-            if let Some(turn) = turns.get_mut(trace) {
-                turn.size += size;
-                turn.is_truncated |= turn.size > LARGEST_TURN;
-                self.has_come.store(true, Ordering::Relaxed);
+    /// The spans of a body that are of turns under way.
+    fn decode(
+        &self,
+        body: &[u8],
+        is_compressed: bool,
+        is_json: bool,
+        memory: &Reservation,
+    ) -> Result<SpanBatch, UnusableBatch> {
+        let mut left = memory.bytes();
+        let decompressed = match is_compressed {
+            true => decompressed(body, LONGEST_BATCH.min(left))?,
+            false => Vec::new(),
+        };
+        left -= decompressed.len();
+        let body = if is_compressed { &decompressed } else { body };
+        let is_wanted = |trace: &str| self.turns().contains_key(trace);
+        match is_json {
+            true => {
+                let text =
+                    std::str::from_utf8(body).map_err(|error| UnusableBatch::Invalid(error.to_string()))?;
+                read_span_batch(text, &is_wanted, left)
             }
+            false => read_protobuf(body, &is_wanted, left),
         }
-        for span in spans {
-            if let Some(turn) = turns.get_mut(&span.trace).filter(|turn| !turn.is_truncated) {
+    }
+
+    /// Marks all turns under way: spans of them may have been in a batch that cannot be used.
+    fn cut_all(&self) {
+        self.turns().values_mut().for_each(|turn| turn.is_truncated = true);
+    }
+
+    fn keep(&self, batch: SpanBatch, reservation: Reservation) {
+        let mut turns = self.turns();
+        let memory = Arc::new(reservation.keep(batch.size));
+        for trace in batch.cut {
+            turns.entry(trace).and_modify(|turn| turn.is_truncated = true);
+        }
+        for span in batch.spans {
+            if let Some(turn) = turns.get_mut(&span.trace) {
+                self.has_come.store(true, Ordering::Relaxed);
                 turn.spans.push(span);
+                if turn.memory.last().is_none_or(|last| !Arc::ptr_eq(last, &memory)) {
+                    turn.memory.push(memory.clone());
+                }
             }
         }
         drop(turns);
         self.arrived.notify_waiters();
+    }
+}
+
+/// A batch of spans that is being received. If it is dropped before it was read, for whatever reason, spans of the turns under
+/// way may have been in it.
+struct UnreadBatch<'a> {
+    inbox: &'a TraceInbox,
+    was_read: bool,
+}
+
+impl UnreadBatch<'_> {
+    fn has_been_read(mut self) {
+        self.was_read = true;
+    }
+}
+
+impl Drop for UnreadBatch<'_> {
+    fn drop(&mut self) {
+        if !self.was_read {
+            self.inbox.cut_all();
+        }
+    }
+}
+
+impl Default for TraceInbox {
+    fn default() -> TraceInbox {
+        TraceInbox {
+            received: Received::spans(),
+            turns: Mutex::default(),
+            arrived: Notify::default(),
+            has_come: AtomicBool::default(),
+            is_silent: AtomicBool::default(),
+        }
     }
 }
 
@@ -195,9 +263,13 @@ impl TraceListener {
     }
 }
 
-/// Decompresses a batch until it is longer than the maximum.
-fn decompressed(body: &[u8]) -> io::Result<Bytes> {
+/// Decompresses a batch of at most `most` bytes.
+fn decompressed(body: &[u8], most: usize) -> Result<Vec<u8>, UnusableBatch> {
     let mut out = Vec::new();
-    flate2::read::GzDecoder::new(body).take(LONGEST_BATCH + 1).read_to_end(&mut out)?;
-    Ok(out.into())
+    let read = flate2::read::GzDecoder::new(body).take(most as u64 + 1).read_to_end(&mut out);
+    match read {
+        Err(error) => Err(UnusableBatch::Invalid(error.to_string())),
+        Ok(length) if length > most => Err(UnusableBatch::TooLarge),
+        Ok(_) => Ok(out),
+    }
 }

@@ -14,7 +14,7 @@ mod stubs;
 pub use command::split_command;
 
 use self::stubs::StubsKey;
-use crate::domain::{AgentSpec, Protocol, ToolsSpec, TraceSource};
+use crate::domain::{AgentSpec, Protocol, Secrets, ToolsSpec, TraceSource, secrets_in_address};
 use serde::Deserialize;
 use std::path::Path;
 
@@ -139,6 +139,14 @@ pub fn is_agent_address(text: &str) -> bool {
 /// `replay:recording.jsonl`.
 /// Returns `None` when the text is a name. Relative paths are relative to `base`.
 pub fn parse_agent_uri(text: &str, base: &Path) -> Option<Result<AgentSpec, AgentSpecError>> {
+    // Errors repeat the address, which follows the name of the protocol.
+    let address = text.split_once('+').map_or(text, |(_, address)| address);
+    let secrets = Secrets::of(secrets_in_address(address));
+    let masked = |error: AgentSpecError| AgentSpecError(secrets.mask(&error.0).into_owned());
+    parsed_agent(text, base).map(|spec| spec.map_err(masked))
+}
+
+fn parsed_agent(text: &str, base: &Path) -> Option<Result<AgentSpec, AgentSpecError>> {
     let of_kind = |(prefix, parse): &(&str, ParseAddress)| Some(parse(text.strip_prefix(prefix)?, base));
     let of_protocol = || {
         let (name, address) = server::protocol_of(text)?;

@@ -4,7 +4,7 @@ use super::question::QuestionText;
 use super::{Dialog, Overlay, follow_all};
 use crate::domain::{DecisionKind, SessionInput};
 use crate::explorer::case_ref::CaseRef;
-use crate::explorer::commands::{CONFIRM, Context, Motion, REFUSE};
+use crate::explorer::commands::{ALLOW, CONFIRM, Context, DENY, Motion, REFUSE};
 use crate::explorer::effect::ResultEffect;
 use crate::explorer::effect::TerminalEffect;
 use crate::explorer::effect::{EditorOf, Effect};
@@ -24,6 +24,8 @@ pub struct Confirm {
     pub question: QuestionText,
     /// What happens after a yes.
     pub then: Confirmed,
+    /// Whether no key of the user opened it. The next key may be meant for something else, so that enter is no yes.
+    pub is_unrequested: bool,
 }
 
 /// What happens after a yes.
@@ -60,7 +62,19 @@ pub(crate) fn open(
     lines: Vec<String>,
     then: Confirmed,
 ) -> Vec<Effect> {
-    super::open(model, Overlay::Confirm(Confirm { question: QuestionText::new(title, lines), then }))
+    let question = QuestionText::new(title, lines);
+    super::open(model, Overlay::Confirm(Confirm { question, then, is_unrequested: false }))
+}
+
+/// Opens a question that no key of the user requested: it is answered like the one about a permission.
+pub(crate) fn open_unrequested(
+    model: &mut Model,
+    title: impl Into<String>,
+    lines: Vec<String>,
+    then: Confirmed,
+) -> Vec<Effect> {
+    let question = QuestionText::new(title, lines);
+    super::open(model, Overlay::Confirm(Confirm { question, then, is_unrequested: true }))
 }
 
 /// Answers the open question.
@@ -98,7 +112,7 @@ fn confirmed(model: &mut Model, then: Confirmed) -> Vec<Effect> {
 
 impl Dialog for Confirm {
     fn context(&self) -> Option<Context> {
-        Some(Context::Confirm)
+        Some(if self.is_unrequested { Context::Trust } else { Context::Confirm })
     }
 
     fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
@@ -113,7 +127,8 @@ impl Dialog for Confirm {
     }
 
     fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-        let answers = format!("{} yes    {} no", CONFIRM.keys().join(" "), REFUSE.keys().join(" "));
+        let (yes, no) = if self.is_unrequested { (&ALLOW, &DENY) } else { (&CONFIRM, &REFUSE) };
+        let answers = format!("{} yes    {} no", yes.keys().join(" "), no.keys().join(" "));
         self.question.draw(areas.body, &answers, theme, buffer);
         None
     }

@@ -30,7 +30,8 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
 fn lines(notices: &[Notice], width: u16) -> Vec<(Line, bool)> {
     let room = usize::from(width.min(WIDTH).saturating_sub(4)).max(1);
     let wrapped = |notice: &Notice| {
-        let span = Span { text: clean_line(&notice.text).into_owned(), ..Span::default() };
+        let count = if notice.count > 1 { format!("  ×{}", notice.count) } else { String::new() };
+        let span = Span { text: format!("{}{count}", clean_line(&notice.text)), ..Span::default() };
         let bad = notice.bad;
         wrap_line(&[span], room).into_iter().map(move |line| (line, bad))
     };

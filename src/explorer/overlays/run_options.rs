@@ -2,7 +2,7 @@
 //! evaltrail ends; a run without this dialog takes what is configured.
 
 use super::{Dialog, Overlay};
-use crate::domain::{Query, StubMode, clean_line};
+use crate::domain::{Gate, Query, StubMode, clean_line};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::commands::{Motion, RUN_WITH};
@@ -38,11 +38,12 @@ enum RunOption {
     Samples,
     Criteria,
     Filter,
+    Gate,
 }
 
 impl RunOption {
     /// In the order of the dialog: what is changed most often is first.
-    const ALL: [RunOption; 8] = [
+    const ALL: [RunOption; 9] = [
         RunOption::Repeats,
         RunOption::Jobs,
         RunOption::Agent,
@@ -51,11 +52,13 @@ impl RunOption {
         RunOption::Samples,
         RunOption::Criteria,
         RunOption::Filter,
+        RunOption::Gate,
     ];
 
     fn label(self) -> &'static str {
         match self {
             RunOption::Repeats => "repeats",
+            RunOption::Gate => "gate",
             RunOption::Jobs => "jobs",
             RunOption::Agent => "agent",
             RunOption::Stubs => "stubs",
@@ -70,6 +73,7 @@ impl RunOption {
     fn help(self) -> &'static str {
         match self {
             RunOption::Repeats => "attempts of each case",
+            RunOption::Gate => "all, mean or a share as 0.8",
             RunOption::Jobs => "attempts at the same time",
             RunOption::Agent => "name, cmd:… or adk+http://…",
             RunOption::Stubs => "answers of tools; tab: the next",
@@ -115,6 +119,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     let value = |option: RunOption| match option {
         RunOption::Repeats => number(chosen.repeat),
+        RunOption::Gate => chosen.gate.map(Gate::name).unwrap_or_default(),
         RunOption::Jobs => number(chosen.jobs),
         RunOption::Agent => text(&chosen.agent),
         RunOption::Stubs => stubs_name(chosen.stubs).to_string(),
@@ -151,6 +156,7 @@ impl RunOptionsForm {
         let text = |option| Some(self.value(option).to_string()).filter(|value| !value.is_empty());
         RunOverrides {
             repeat: number(RunOption::Repeats),
+            gate: Gate::parse(self.value(RunOption::Gate)).ok(),
             jobs: number(RunOption::Jobs),
             agent: text(RunOption::Agent),
             stubs: stubs_named(self.value(RunOption::Stubs)),
@@ -182,6 +188,7 @@ impl RunOptionsForm {
     fn next_value(&mut self, option: RunOption) {
         let known: Vec<&str> = match option {
             RunOption::Stubs => StubMode::NAMES.iter().map(|(name, _)| *name).collect(),
+            RunOption::Gate => vec!["all", "mean"],
             _ => self.agents.iter().map(String::as_str).collect(),
         };
         let now = self.value(option);
@@ -194,6 +201,10 @@ impl RunOptionsForm {
 
     /// What is wrong with a value that is chosen from a list.
     fn unknown(&self) -> Option<String> {
+        let gate = self.value(RunOption::Gate);
+        if let (false, Err(why)) = (gate.is_empty(), Gate::parse(gate)) {
+            return Some(format!("gate: {why}"));
+        }
         let stubs = self.value(RunOption::Stubs);
         let names = StubMode::NAMES.map(|(name, _)| name).join(", ");
         (!stubs.is_empty() && stubs_named(stubs).is_none()).then(|| format!("stubs: one of {names}"))
@@ -215,6 +226,10 @@ impl RunOptionsForm {
             return (wrong.clone(), Role::Bad);
         }
         let words = match self.fields[self.cursor].0 {
+            RunOption::Gate => match Gate::parse(self.value(RunOption::Gate)) {
+                Ok(gate) => gate.words(),
+                Err(_) => "tab: all · mean; or a share of the attempts, as 0.8 or 80%".into(),
+            },
             RunOption::Agent => self.agent_note(model),
             RunOption::Stubs => match self.value(RunOption::Stubs) {
                 "" => "tab: off · fail · error · live · nearest".into(),
@@ -244,10 +259,11 @@ impl RunOptionsForm {
 }
 
 impl Dialog for RunOptionsForm {
-    /// `tab` names the next agent, or the next mode of stubs.
+    /// `tab` names the next agent, mode of stubs or gate.
     fn own_key(&mut self, key: Key) -> bool {
         let option = self.fields[self.cursor].0;
-        let is_next = key.code == KeyCode::Tab && matches!(option, RunOption::Agent | RunOption::Stubs);
+        let is_next = key.code == KeyCode::Tab
+            && matches!(option, RunOption::Agent | RunOption::Stubs | RunOption::Gate);
         if is_next {
             self.wrong = None;
             self.next_value(option);

@@ -1,6 +1,7 @@
 //! Mean, standard deviation and distribution of each metric over the selected or listed cases.
 
 use super::{Dialog, Overlay};
+use crate::domain::{clean_line, score_text};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::{BACK, Context, Motion};
 use crate::explorer::effect::Effect;
@@ -9,10 +10,11 @@ use crate::explorer::model::Model;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::over;
 use crate::explorer::widgets::text::{put, put_right};
-use crate::metrics::{Aggregate, aggregates};
+use crate::metrics::{Aggregate, aggregates_by_case};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of rows of a page up or down.
 const PAGE: usize = 10;
@@ -31,10 +33,34 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         true => model.browse.visible.clone(),
         false => model.browse.selected.iter().copied().collect(),
     };
-    let outcomes = cases.iter().filter_map(|case| model.outcomes.get(*case));
-    let attempts = outcomes.flat_map(|outcome| &outcome.attempts).map(|attempt| attempt.summary());
-    let lines = aggregates(attempts);
+    let outcomes = cases.iter().filter_map(|case| model.outcomes.get(*case)).enumerate();
+    let attempts = outcomes
+        .flat_map(|(case, outcome)| outcome.attempts.iter().map(move |attempt| (case, attempt.summary())));
+    let different = metrics_with_different_options(model, &cases);
+    let titled = |of: Aggregate| match different.contains(&of.metric) {
+        true => Aggregate { metric: format!("{} (different options)", of.metric), ..of },
+        false => of,
+    };
+    let lines = aggregates_by_case(attempts).into_iter().map(titled).collect();
     super::open(model, Overlay::Statistics(StatisticsTable { lines, scroll: 0 }))
+}
+
+/// The metrics that the runs of the cases' results compute in different ways, as far as the runs are known.
+fn metrics_with_different_options(model: &Model, cases: &[CaseRef]) -> BTreeSet<String> {
+    let origin = |case: &CaseRef| Some((case.set, model.outcomes.get(*case)?.run.id.as_str()));
+    let origins: BTreeSet<(usize, &str)> = cases.iter().filter_map(origin).collect();
+    let mut known: BTreeMap<&String, u64> = BTreeMap::new();
+    let mut different = BTreeSet::new();
+    for (set, run) in origins {
+        let head = model.trends.runs.iter().find(|head| head.run_id == run);
+        let counted = head.and_then(|head| head.set(&model.sets[set].path.path));
+        for (metric, scoring) in counted.map(|counted| &counted.scoring).into_iter().flatten() {
+            if *known.entry(metric).or_insert(*scoring) != *scoring {
+                different.insert(metric.clone());
+            }
+        }
+    }
+    different
 }
 
 impl Dialog for StatisticsTable {
@@ -71,14 +97,21 @@ impl Dialog for StatisticsTable {
         let first = self.scroll.min(self.lines.len().saturating_sub(rows));
         for (row, of) in self.lines.iter().skip(first).take(rows).enumerate() {
             let y = inner.y + 1 + row as u16;
-            let number = |value: Option<f64>| value.map_or("—".to_string(), |value| format!("{value:.2}"));
+            let number = |value: Option<f64>| value.map_or("—".to_string(), score_text);
             let numbers = [of.mean, of.std, of.min, of.median, of.p90, of.p95].map(number);
             let behind = format!("{}/{}/{}", of.valid, of.errored, of.total);
             put(buffer, inner.x + 1, y, name, &of.metric, theme.style(Role::Text));
             let style = theme.style(if of.errored > 0 { Role::Errored } else { Role::Text });
+            if of.valid == 0 && !of.why_none.is_empty() {
+                let words = format!("{behind}  no score: {}", clean_line(&of.why_none));
+                let room = inner.width.saturating_sub(name + 3);
+                put(buffer, inner.x + 2 + name, y, room, &words, style);
+                continue;
+            }
             columns(inner, y, name, numbers, &behind, style, buffer);
         }
-        let words = "errored attempts count in the total, not in the mean";
+        let words =
+            "errored attempts count in the total, not in the mean, in which every case counts the same";
         put(
             buffer,
             inner.x + 1,

@@ -1,5 +1,6 @@
 //! The trust dialog: what may be started, connected to or used. It can be allowed only after all of it was shown.
 
+use super::confirm;
 use super::question::QuestionText;
 use super::{Dialog, Overlay, follow_all};
 use crate::domain::SessionInput;
@@ -86,8 +87,12 @@ fn body(model: &Model) -> Rect {
     Rect { height: bottom.saturating_sub(body.y), ..body }
 }
 
-/// Answers the open question. A yes is ignored until the end of the question is visible.
+/// Answers the open question: this one, or another that opened without a request. A yes is ignored until the end of the
+/// question is visible.
 pub(crate) fn answer(model: &mut Model, yes: bool) -> Vec<Effect> {
+    if let Some(Overlay::Confirm(_)) = &model.overlay {
+        return confirm::answer(model, yes);
+    }
     let body = body(model);
     let Some(Overlay::Trust(dialog)) = &model.overlay else { return Vec::new() };
     if yes && dialog.question.below(body) > 0 {

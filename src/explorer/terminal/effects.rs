@@ -35,6 +35,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc::Sender;
 use tokio_util::sync::CancellationToken;
 
@@ -56,6 +57,8 @@ pub(crate) enum Arrival {
 
 /// Executes effects.
 pub(crate) struct EffectExecutor {
+    /// The threads on which tasks run.
+    pub(crate) workers: Handle,
     pub(crate) workspace: Arc<Workspace>,
     /// What was opened: a folder or a file.
     pub(crate) opened: PathBuf,
@@ -176,7 +179,7 @@ impl EffectExecutor {
 
     fn read_conversations(&self, source: String, target: CaptureTarget) {
         let (back, folder) = (self.back.clone(), folder_of(&self.opened));
-        tokio::spawn(async move {
+        self.workers.spawn(async move {
             let found = runner::recorded_conversations(&with_home(&source), &folder).await;
             let msg = EditMsg::Conversations { source, target, found };
             let _ = back.send(Arrival::Msg(Msg::Edits(msg))).await;
@@ -206,8 +209,10 @@ impl EffectExecutor {
         match prepared {
             Ok((spec, opening)) => {
                 let (events, mut arrive) = tokio::sync::mpsc::channel(64);
+                let entered = self.workers.enter();
                 self.chat = Some(runner::chat(spec, opening, events));
-                tokio::spawn(async move {
+                drop(entered);
+                self.workers.spawn(async move {
                     while let Some(event) = arrive.recv().await {
                         let msg = Msg::Chat(number, ChatMsg::Event(event));
                         if back.send(Arrival::Msg(msg)).await.is_err() {
@@ -217,7 +222,7 @@ impl EffectExecutor {
                 });
             }
             Err(msg) => {
-                tokio::spawn(async move {
+                self.workers.spawn(async move {
                     let _ = back.send(Arrival::Msg(Msg::Chat(number, msg))).await;
                 });
             }
@@ -227,7 +232,7 @@ impl EffectExecutor {
     /// The tools that the workspace knows, and then those that the set's agent declares as well, where it may be reached.
     fn collect_tools(&self, set: usize) {
         let (workspace, sets, back) = (self.workspace.clone(), self.sets.clone(), self.back.clone());
-        tokio::spawn(async move {
+        self.workers.spawn(async move {
             let of_sets = tokio::task::spawn_blocking(move || {
                 let spec = agent_for(&workspace, &sets[set], None, None).ok().map(|(_, spec)| spec);
                 let spec = spec.filter(|spec| is_allowed(&workspace, spec));
@@ -246,7 +251,7 @@ impl EffectExecutor {
     /// The agents of the workspace, with what those say that run already and may be contacted.
     fn list_agents(&self) {
         let (workspace, back) = (self.workspace.clone(), self.back.clone());
-        tokio::spawn(async move {
+        self.workers.spawn(async move {
             let agents = tools::agent_lines(&workspace).await;
             let _ = back.send(Arrival::Msg(Msg::Sets(SetMsg::AgentsListed(agents)))).await;
         });
@@ -333,7 +338,7 @@ impl EffectExecutor {
 
     fn rediscover(&self) {
         let (back, opened) = (self.back.clone(), self.opened.clone());
-        tokio::task::spawn_blocking(move || {
+        self.workers.spawn_blocking(move || {
             let arrival = match Workspace::open(&opened) {
                 Ok(workspace) => Arrival::Workspace(Box::new(workspace)),
                 Err(error) => Arrival::Msg(Msg::Failed(error.to_string())),
@@ -343,14 +348,14 @@ impl EffectExecutor {
     }
 
     fn elsewhere(&self, work: impl FnOnce(&TaskContext) -> Option<Msg> + Send + 'static) {
-        tokio::task::spawn_blocking(self.task(work));
+        self.workers.spawn_blocking(self.task(work));
     }
 
     /// Like `elsewhere`, for work that is not urgent: it does not take the processors from the first reading of past
     /// results, unless that takes long.
     fn after_results(&self, work: impl FnOnce(&TaskContext) -> Option<Msg> + Send + 'static) {
         let (task, results_placed) = (self.task(work), self.results_placed.clone());
-        tokio::spawn(async move {
+        self.workers.spawn(async move {
             let _ = tokio::time::timeout(RESULTS_FIRST, results_placed.cancelled()).await;
             tokio::task::spawn_blocking(task);
         });
@@ -375,7 +380,7 @@ impl EffectExecutor {
         let context = TaskContext { workspace: self.workspace.clone(), sets: self.sets.clone() };
         let (back, places) = (self.back.clone(), self.places.clone());
         let allowed = Allowed { granted, declined: self.declined.clone() };
-        tokio::spawn(async move {
+        self.workers.spawn(async move {
             let root = context.workspace.root.clone();
             let started = tokio::task::spawn_blocking(move || {
                 let prepared = prepare(&context, cases, allowed, against, places.as_ref())?;

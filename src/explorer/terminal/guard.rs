@@ -125,6 +125,7 @@ pub(crate) fn listen_to_signals() -> io::Result<SignalNotifications> {
     use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
     let heard = [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH];
     let mut signals = signal_hook::iterator::Signals::new(heard)?;
+    crate::process::signals_are_handled();
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         for signal in signals.forever() {
             match signal {
@@ -144,7 +145,7 @@ pub(crate) fn listen_to_signals() -> io::Result<SignalNotifications> {
                 SIGINT | SIGQUIT if !TAKEN.load(Ordering::SeqCst) => {}
                 signal => {
                     give_back();
-                    std::process::exit(128 + signal);
+                    crate::process::exit(128 + signal);
                 }
             }
         }

@@ -91,11 +91,12 @@ fn request(context: &TaskContext, cases: &[ChosenCase], against: &Against) -> Re
     let configured = context.workspace.config.run_options();
     let jobs = chosen.jobs.unwrap_or(configured.jobs);
     let repeat = chosen.repeat.unwrap_or(repeat);
+    let gate = chosen.gate.unwrap_or(configured.gate);
     let judge = context.workspace.config.judge.clone().unwrap_or_else(JudgeSpec::standard);
     Ok(Request {
         kept,
         selections: by_set.into_iter().map(selection).collect(),
-        options: RunOptions { repeat, turn, jobs, ..configured },
+        options: RunOptions { repeat, gate, turn, jobs, ..configured },
         saved: *against == Against::Saved,
         judge: JudgeSpec {
             model: chosen.judge.or(judge.model),

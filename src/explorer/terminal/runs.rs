@@ -79,7 +79,7 @@ fn export(context: &TaskContext, head: &RunHead, to: &Path) -> Result<Msg, Strin
 fn compare(context: &TaskContext, before: &RunHead, after: &RunHead) -> Result<Msg, String> {
     let history = history_of(&context.workspace);
     let (before, after) = (compared_run(&history, before)?, compared_run(&history, after)?);
-    let found = compare_runs(&before.state, &after.state);
+    let found = compare_runs(&before.state, &after.state, &context.workspace.config.comparison);
     Ok(Msg::History(HistoryMsg::Compared(Arc::new(ComparedPair { before, after, found }))))
 }
 
@@ -129,6 +129,7 @@ pub(crate) fn compared_with_baseline(context: &TaskContext) -> Option<String> {
         return Some("is the baseline".into());
     }
     let state = history.run_state(last).ok()?;
-    let words = compared_with(&baseline, &state).1;
-    words.lines().next().map(str::to_string)
+    let (rule, root) = (&context.workspace.config.comparison, &context.workspace.root);
+    let change = compared_with(&baseline, &state, rule, root);
+    change.words.lines().next().map(str::to_string)
 }

@@ -139,7 +139,7 @@ fn run_again(model: &mut Model, changed: CasesToRunAgain) -> Vec<Effect> {
     note(model, unseen.iter().map(|(_, one)| one));
     let refs: Vec<CaseRef> = unseen.into_iter().map(|(at, _)| at).collect();
     if !may_start {
-        return confirm_run(model, &estimate, refs);
+        return confirm_run(model, &estimate, refs, confirm::open_unrequested);
     }
     global::notify(model, format!("{}; running", estimate.words()), false);
     model.watching.is_starting = true;
@@ -155,11 +155,19 @@ fn ask(model: &mut Model, changed: &CasesToRunAgain) -> Vec<Effect> {
     }
     let estimate = RunEstimate::of(changed.cases.iter().map(|(_, case)| case), &changed.options);
     note(model, changed.cases.iter());
-    confirm_run(model, &estimate, refs)
+    confirm_run(model, &estimate, refs, confirm::open)
 }
 
+/// A function that opens a question.
+type OpenQuestion = fn(&mut Model, String, Vec<String>, Confirmed) -> Vec<Effect>;
+
 /// Asks whether to run these cases. Where the user may be typing, they are only named.
-fn confirm_run(model: &mut Model, estimate: &RunEstimate, cases: Vec<CaseRef>) -> Vec<Effect> {
+fn confirm_run(
+    model: &mut Model,
+    estimate: &RunEstimate,
+    cases: Vec<CaseRef>,
+    open: OpenQuestion,
+) -> Vec<Effect> {
     if model.overlay.is_some() || matches!(model.screen, Screen::Edit(_) | Screen::Chat(_)) {
         let words = format!("{}; not run, {} runs what changed", estimate.words(), RUN_CHANGED.key());
         return global::notify(model, words, false);
@@ -171,7 +179,7 @@ fn confirm_run(model: &mut Model, estimate: &RunEstimate, cases: Vec<CaseRef>) -
     ];
     let title =
         if cases.len() == 1 { "Run 1 case?".to_string() } else { format!("Run {} cases?", cases.len()) };
-    confirm::open(model, title, lines, Confirmed::RunCases(cases))
+    open(model, title, lines, Confirmed::RunCases(cases))
 }
 
 /// The case in the file as it was read; `None` if it is not in it.

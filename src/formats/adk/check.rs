@@ -258,7 +258,11 @@ impl Checker<'_> {
                 Some(why) => why,
                 None if config.custom_metrics.contains_key(&criterion.metric) => continue,
                 None => match crate::metrics::usable(criterion) {
-                    Ok(()) => continue,
+                    Ok(()) => {
+                        let unreachable = crate::metrics::unreachable_threshold(criterion);
+                        issues.extend(unreachable.map(|why| self.at(Severity::Warning, &path, why)));
+                        continue;
+                    }
                     Err(why) => why.to_string(),
                 },
             };
@@ -346,6 +350,8 @@ mod tests {
         let config =
             "{\"criteria\": {\"response_match_score\": 1}, \"criteria\": {\"response_match_score\": 0.5}}";
         assert!(said(config, "test_config.json")[0].contains("more than once"));
+        let above = "{\"criteria\": {\"response_match_score\": 1.5}}";
+        assert!(said(above, "test_config.json")[0].contains("no score of response_match_score reaches"));
         let turns = "[{\"query\": \"q\"}]";
         assert!(said(turns, "x.test.json")[0].starts_with("Warning"));
         assert!(said(turns, "x.evalset.json")[0].starts_with("Refused"));

@@ -2,7 +2,9 @@
 
 use super::content::{call, content, response};
 use super::event::{authored_parts, invocation_event};
-use crate::domain::{Conversation, Durations, EvalCase, Invocation, Rubric, SessionInput, Trajectory};
+use crate::domain::{
+    Conversation, Durations, EvalCase, Invocation, Rubric, SessionInput, Trajectory, plausible_seconds,
+};
 use crate::formats::read::{Node, Read};
 
 pub(in crate::formats) fn eval_case(node: Node) -> Read<EvalCase> {
@@ -45,9 +47,9 @@ pub(super) fn invocation(node: Node) -> Read<Invocation> {
         app_details: node.get("app_details").map(|n| n.value.clone()),
         created: node.opt_number("creation_timestamp")?.unwrap_or(0.0),
         durations: Durations {
-            total: node.opt_number("duration")?,
-            model: node.opt_number("model_duration")?,
-            tool: node.opt_number("tool_duration")?,
+            total: node.opt_number("duration")?.and_then(plausible_seconds),
+            model: node.opt_number("model_duration")?.and_then(plausible_seconds),
+            tool: node.opt_number("tool_duration")?.and_then(plausible_seconds),
         },
         extra: node.others(INVOCATION_KEYS),
         ..Invocation::default()

@@ -4,7 +4,7 @@
 use super::eval_case::invocation;
 use crate::domain::{
     Attempt, AttemptKey, AttemptRecords, Finding, FindingRule, InvocationScore, MetricDetails, MetricResult,
-    RecordedAt, RubricScore, Status, TokenUsage,
+    RecordedAt, RubricScore, Status, TokenUsage, finite_number,
 };
 use crate::formats::FileProblem;
 use crate::formats::index::{self, Top};
@@ -117,7 +117,7 @@ fn open_index(text: &Arc<str>) -> Result<ResultFile, SyntaxError> {
             "eval_set_result_id" | "evalSetResultId" => file.id = words(value(range)?),
             "eval_set_id" | "evalSetId" => file.set_id = words(value(range)?),
             "creation_timestamp" | "creationTimestamp" => {
-                file.created = value(range)?.to_string().parse().unwrap_or(0.0);
+                file.created = finite_number(&value(range)?).unwrap_or(0.0);
             }
             _ => {}
         }
@@ -173,6 +173,7 @@ fn case_result(node: Node, key: AttemptKey) -> Read<Attempt> {
         variables: serde_json::Map::new(),
         variants: Vec::new(),
         tool_use: None,
+        user_spent: None,
         key,
         eval_id: node.opt_str("eval_id")?.unwrap_or_default(),
         status: match error {
@@ -181,7 +182,11 @@ fn case_result(node: Node, key: AttemptKey) -> Read<Attempt> {
         },
         adk_status,
         started: String::new(),
-        latency_s: turns.iter().filter_map(|(_, actual, _)| actual.durations.total).sum(),
+        latency_s: match turns.is_empty() {
+            true => None,
+            false => turns.iter().map(|(_, actual, _)| actual.durations.total).sum(),
+        },
+        failed: Some(error.is_some()),
         error,
         metrics,
         expected: turns.iter().filter_map(|(expected, ..)| expected.clone()).collect(),
@@ -222,7 +227,7 @@ fn metric_result(node: Node) -> Read<MetricResult> {
         Status::NotEvaluated => vec![Finding::of(FindingRule::NotEvaluated)],
         _ => Vec::new(),
     };
-    Ok(MetricResult {
+    let result = MetricResult {
         metric: node.need("metric_name")?.str()?,
         score,
         threshold,
@@ -234,7 +239,8 @@ fn metric_result(node: Node) -> Read<MetricResult> {
         criterion: node.get("criterion").map(|criterion| criterion.value.clone()),
         details: details.map(metric_details).transpose()?.flatten(),
         judgement: None,
-    })
+    };
+    Ok(result.with_finite_scores())
 }
 
 fn rubric_score(node: Node) -> Read<RubricScore> {
@@ -261,4 +267,43 @@ fn metric_details(node: Node) -> Read<Option<MetricDetails>> {
     }
     let Some(seconds) = node.get("duration_details") else { return Ok(None) };
     Ok(Some(MetricDetails::Seconds { total: seconds.opt_number("total_seconds")? }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_that_are_not_finite_are_errored() {
+        for number in ["NaN", "Infinity", "-Infinity", "1e999"] {
+            let metric = |score: &str, rubric: &str| {
+                format!(
+                    r#"{{"metric_name": "m", "score": {score}, "threshold": 0.0, "eval_status": 1,
+                        "details": {{"rubric_scores": [{{"rubric_id": "r", "score": {rubric}}}]}}}}"#
+                )
+            };
+            let actual = r#"{"user_content": {"parts": [{"text": "hi"}]}}"#;
+            let (good, no_score, no_rubric) =
+                (metric("0.5", "1.0"), metric(number, "1.0"), metric("0.5", number));
+            let text = format!(
+                r#"{{"eval_set_result_id": "r", "eval_set_id": "s", "eval_case_results": [{{
+                    "eval_id": "a", "final_eval_status": 1,
+                    "overall_eval_metric_results": [{no_score}, {no_rubric}, {good}],
+                    "eval_metric_result_per_invocation": [
+                        {{"actual_invocation": {actual}, "eval_metric_results": [{good}, {good}, {no_score}]}}
+                    ]}}]}}"#
+            );
+            let attempt = ResultFile::open(text.into()).unwrap().attempt(0).unwrap();
+            assert_eq!(attempt.status, Status::Errored, "{number}");
+            for metric in &attempt.metrics[..2] {
+                assert_eq!((metric.status, metric.score), (Status::Errored, None), "{number}");
+                assert!(metric.rubrics.is_empty() && !metric.findings.is_empty(), "{number}");
+                assert!(metric.explanation.contains("not a finite number"), "{}", metric.explanation);
+            }
+            let last = &attempt.metrics[2];
+            assert_eq!((last.status, last.score), (Status::Passed, Some(0.5)));
+            let turn = &last.per_invocation[0];
+            assert_eq!((turn.status, turn.score), (Status::Errored, None), "{number}");
+        }
+    }
 }

@@ -72,10 +72,10 @@ struct Parser<'a> {
     duplicates_left: usize,
 }
 
-/// Memory of an element. A list doubles its capacity when it is full.
-const ITEM: usize = 2 * size_of::<Value>();
-/// Memory of a member: key, value, hash and index in the table, with spare capacity.
-const MEMBER: usize = 2 * (size_of::<String>() + size_of::<Value>() + 2 * size_of::<usize>());
+/// Memory of an element in bytes. A list doubles its capacity when it is full.
+pub const ITEM: usize = 2 * size_of::<Value>();
+/// Memory of a member in bytes: key, value, hash and index in the table, with spare capacity.
+pub const MEMBER: usize = 2 * (size_of::<String>() + size_of::<Value>() + 2 * size_of::<usize>());
 /// Overhead of an allocation.
 const ALLOCATION: usize = 16;
 

@@ -6,19 +6,24 @@
 //! file ──read──▶ spans ──facts──▶ what each span says ──turn──▶ user, steps, response ──conversation──▶ turns of a case
 //! ```
 
+mod batch;
 mod conversation;
 mod facts;
 mod langsmith;
 mod library;
 mod message;
 mod openinference;
+mod parsed;
 mod protobuf;
 mod read;
 mod turn;
+mod wire;
 
+pub use batch::{SpanBatch, UnusableBatch};
 pub use conversation::{Traced, conversations, traced_conversations};
+pub use parsed::cut_to_memory;
 pub use protobuf::read_protobuf;
-pub use read::read_spans;
+pub use read::{read_span_batch, read_spans};
 pub use turn::{TracedStep, TracedTurn, traced_turn};
 
 use serde_json::{Map, Value};

@@ -1,7 +1,8 @@
 //! Reading of spans from files.
 
+use super::batch::{SpanBatch, UnusableBatch};
 use super::{TraceSpan, langsmith};
-use crate::formats::json;
+use crate::formats::json::{self, Unreadable};
 use serde_json::{Map, Value};
 
 /// The spans of a file of traces, the earliest first. The error names the expected formats.
@@ -21,6 +22,23 @@ pub fn read_spans(text: &str) -> Result<Vec<TraceSpan>, String> {
     }
     spans.sort_by_key(|span| span.start);
     Ok(spans)
+}
+
+/// The spans of wanted traces in a document that an agent sends. The document and the spans together take at most `most`
+/// bytes of memory.
+pub fn read_span_batch(
+    text: &str,
+    is_wanted: &dyn Fn(&str) -> bool,
+    most: usize,
+) -> Result<SpanBatch, UnusableBatch> {
+    let (document, size) = json::parse_within(text, most / 2).map_err(|error| match error {
+        Unreadable::TooLarge => UnusableBatch::TooLarge,
+        Unreadable::Syntax(error) => UnusableBatch::Invalid(error.to_string()),
+    })?;
+    let mut batch = SpanBatch::new(most);
+    batch.spans = spans_of(&document).into_iter().filter(|span| is_wanted(&span.trace)).collect();
+    batch.size = if batch.spans.is_empty() { 0 } else { size };
+    Ok(batch)
 }
 
 fn lines(text: &str) -> Option<Vec<Value>> {

@@ -20,21 +20,25 @@ pub(super) fn columns(node: Node) -> Vec<MetricResult> {
     map.iter()
         .filter_map(|(key, value)| Some((key.strip_suffix("/score")?, value)))
         .map(|(metric, value)| {
+            // pandas writes NaN where there is no value.
             let score = match value {
                 Value::String(text) if is_nothing(text) => None,
-                value => lax_float(value).filter(|score| score.is_finite()),
+                value => lax_float(value).filter(|score| !score.is_nan()),
             };
             let explanation = map.get(&format!("{metric}/explanation")).and_then(Value::as_str);
             let explanation = explanation.filter(|words| !is_nothing(words)).unwrap_or_default();
             // The service's client writes "Error" where a request failed.
             let errored = score.is_none() && explanation == "Error";
-            result(metric, score, explanation, errored)
+            match (score, explanation) {
+                (None, "") => result(metric, None, "the file contains no score", errored),
+                _ => result(metric, score, explanation, errored),
+            }
         })
         .collect()
 }
 
 fn result(metric: &str, score: Option<f64>, explanation: &str, errored: bool) -> MetricResult {
-    MetricResult {
+    let result = MetricResult {
         metric: metric.to_string(),
         score,
         threshold: None,
@@ -50,7 +54,8 @@ fn result(metric: &str, score: Option<f64>, explanation: &str, errored: bool) ->
         criterion: None,
         details: None,
         judgement: None,
-    }
+    };
+    result.with_finite_scores()
 }
 
 /// Reads an element of `eval_case_results`: the scores of the first response. It does not contain the case itself.

@@ -13,7 +13,9 @@ use super::agent_data::agent_data;
 use super::calls::{decoded, is_nothing, trajectory};
 use super::row_turns::{RowTurns, in_text, without_actions};
 use super::{recorded, rubrics};
-use crate::domain::{Content, Conversation, EvalCase, Invocation, InvocationEvent, Saved, Trajectory};
+use crate::domain::{
+    Content, Conversation, EvalCase, Invocation, InvocationEvent, Saved, Trajectory, plausible_seconds,
+};
 use crate::formats::adk;
 use crate::formats::messages;
 use crate::formats::read::{Node, Read, ReadError, lax_float};
@@ -56,13 +58,12 @@ pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
     let mut talk = conversation(node)?;
     expectations(node, &mut talk)?;
     outcome(node, &mut talk)?;
-    let latency_s =
-        cell(node, "latency_in_seconds").and_then(|cell| lax_float(cell.value)).filter(|s| s.is_finite());
-    let failed = cell(node, "failure").and_then(|cell| lax_float(cell.value)).is_some_and(|flag| flag >= 1.0);
-    if failed && talk.error.is_none() {
+    let latency_s = cell(node, "latency_in_seconds").map(seconds).transpose()?.flatten();
+    let failed = cell(node, "failure").and_then(|cell| lax_float(cell.value)).map(|flag| flag >= 1.0);
+    if failed == Some(true) && talk.error.is_none() {
         talk.error = Some("the agent failed; the file does not contain the error".into());
     }
-    if (failed || talk.error.is_some() || latency_s.is_some()) && talk.saved.is_none() {
+    if (failed == Some(true) || talk.error.is_some() || latency_s.is_some()) && talk.saved.is_none() {
         talk.saved = Some(untouched(&talk.expected));
     }
     let state = Some(talk.state).filter(|state| !state.is_empty()).map(Value::Object);
@@ -79,10 +80,22 @@ pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
             .transpose()?,
         rubrics: rubrics::all(node)?,
         final_session_state: cell(node, "final_session_state").map(|cell| opened(cell.value)),
-        saved: talk.saved.map(|turns| Saved { turns, latency_s, error, state }),
+        saved: talk.saved.map(|turns| {
+            let failed = if error.is_some() { Some(true) } else { failed };
+            Saved { turns, latency_s, failed, error, state }
+        }),
         recorded: recorded::columns(node),
         extra: node.others(KNOWN).into_iter().filter(|(key, _)| !recorded::is_column(key)).collect(),
     })
+}
+
+/// A duration; `None` for a text that stands for no value.
+fn seconds(cell: Node) -> Read<Option<f64>> {
+    if cell.value.as_str().is_some_and(is_nothing) {
+        return Ok(None);
+    }
+    let seconds = lax_float(cell.value).and_then(plausible_seconds);
+    seconds.map(Some).ok_or_else(|| cell.wrong("a number of seconds from 0 to 1000000000"))
 }
 
 /// The value of a cell; `None` for null and for NaN, which stands for null in a table.

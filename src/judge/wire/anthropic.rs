@@ -61,18 +61,21 @@ fn request(endpoint: &Endpoint, parts: &[&str]) -> Call {
     }
 }
 
-pub(super) fn read(body: &Value) -> Result<Answer, String> {
-    let blocks = body.get("content").and_then(Value::as_array).into_iter().flatten();
-    let texts = blocks.filter(|block| block.get("type").and_then(Value::as_str) == Some("text"));
+pub(super) fn read(body: &Value) -> Answer {
+    let tokens = |key: &str| count(body.pointer(&format!("/usage/{key}")));
+    Answer { text: text(body), input_tokens: tokens("input_tokens"), output_tokens: tokens("output_tokens") }
+}
+
+fn text(body: &Value) -> Result<String, String> {
+    let blocks = || body.get("content").and_then(Value::as_array).into_iter().flatten();
+    let texts = blocks().filter(|block| block.get("type").and_then(Value::as_str) == Some("text"));
     let texts: Vec<&str> = texts.filter_map(|block| block.get("text")?.as_str()).collect();
-    let blocks = body.get("content").and_then(Value::as_array).into_iter().flatten();
-    let mut calls = blocks.filter(|block| block["type"] == "tool_use" && block["name"] == TOOL);
+    let mut calls = blocks().filter(|block| block["type"] == "tool_use" && block["name"] == TOOL);
     let input = calls.find_map(|call| call.get("input").filter(|input| input.is_object()));
     let text = input.map_or_else(|| texts.concat(), Value::to_string);
     if text.is_empty() {
         let reason = body.get("stop_reason").and_then(Value::as_str).unwrap_or("no reason given");
         return Err(format!("the judge answered without text ({reason})"));
     }
-    let tokens = |key: &str| count(body.pointer(&format!("/usage/{key}")));
-    Ok(Answer { text, input_tokens: tokens("input_tokens"), output_tokens: tokens("output_tokens") })
+    Ok(text)
 }

@@ -56,7 +56,17 @@ fn request(endpoint: &Endpoint, verb: &str) -> Call {
     Call { url, secret, headers: Vec::new(), body: None }
 }
 
-pub(super) fn read(body: &Value, reading: Reading) -> Result<Answer, String> {
+pub(super) fn read(body: &Value, reading: Reading) -> Answer {
+    let usage = body.get("usageMetadata");
+    let tokens = |key: &str| count(usage.and_then(|usage| usage.get(key)));
+    Answer {
+        text: text(body, reading),
+        input_tokens: tokens("promptTokenCount"),
+        output_tokens: tokens("candidatesTokenCount") + tokens("thoughtsTokenCount"),
+    }
+}
+
+fn text(body: &Value, reading: Reading) -> Result<String, String> {
     let candidate = body.get("candidates").and_then(|all| all.get(0));
     let Some(candidate) = candidate else {
         return Err(match body.pointer("/promptFeedback/blockReason").and_then(Value::as_str) {
@@ -72,12 +82,6 @@ pub(super) fn read(body: &Value, reading: Reading) -> Result<Answer, String> {
         let reason = candidate.get("finishReason").and_then(Value::as_str).unwrap_or("no reason given");
         return Err(format!("the judge answered without text ({reason})"));
     }
-    let usage = body.get("usageMetadata");
-    let tokens = |key: &str| count(usage.and_then(|usage| usage.get(key)));
-    Ok(Answer {
-        // ADK joins parts with line breaks. Inside JSON, a string may continue in the next part.
-        text: texts.join(if is_adk { "\n" } else { "" }),
-        input_tokens: tokens("promptTokenCount"),
-        output_tokens: tokens("candidatesTokenCount") + tokens("thoughtsTokenCount"),
-    })
+    // ADK joins parts with line breaks. Inside JSON, a string may continue in the next part.
+    Ok(texts.join(if is_adk { "\n" } else { "" }))
 }

@@ -59,9 +59,10 @@ impl FormMode {
 }
 
 /// An answer with its token counts.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Answer {
-    pub(super) text: String,
+    /// The text, or why there is none. Tokens are charged in both cases.
+    pub(super) text: Result<String, String>,
     pub(super) input_tokens: u64,
     pub(super) output_tokens: u64,
 }
@@ -99,18 +100,18 @@ pub(super) fn hello(endpoint: &Endpoint) -> Option<Call> {
 
 /// Reads the body of a successful response. In ADK's reading, a model's thoughts are part of its answer.
 pub(super) fn read(endpoint: &Endpoint, body: &Value, reading: Reading) -> Result<Answer, JudgeError> {
-    let answer = match endpoint.provider {
+    Ok(match endpoint.provider {
         _ if endpoint.service => evaluation::read(body),
         Provider::Gemini | Provider::Vertex | Provider::Replay => gemini::read(body, reading),
         // ADK's client raises an exception here, so the turn has no result.
         Provider::Openai if body.pointer("/choices/0").is_none() => {
-            return Err(JudgeError::new(Fault::Protocol, "the judge answered without a choice"));
+            let why = "the judge answered without a choice";
+            return Err(JudgeError::after_sending(Fault::Protocol, why));
         }
         Provider::Openai => openai::read(body),
         Provider::Anthropic => anthropic::read(body),
         Provider::Ollama => ollama::read(body),
-    };
-    answer.map_err(|why| JudgeError::new(Fault::NoAnswer, why))
+    })
 }
 
 /// Maximum number of characters of an error message, before the key in it is masked.

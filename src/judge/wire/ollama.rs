@@ -42,16 +42,15 @@ fn request(endpoint: &Endpoint, what: &str, body: Value) -> Call {
     Call { url: join(&endpoint.base, &["api", what]), secret, headers: Vec::new(), body: Some(body) }
 }
 
-pub(super) fn read(body: &Value) -> Result<Answer, String> {
-    if let Some(error) = body.get("error").and_then(Value::as_str) {
-        return Err(format!("the judge failed: {error}"));
-    }
-    match body.pointer("/message/content").and_then(Value::as_str) {
-        Some(text) => Ok(Answer {
-            text: text.to_string(),
-            input_tokens: count(body.get("prompt_eval_count")),
-            output_tokens: count(body.get("eval_count")),
-        }),
-        None => Err("the judge answered without a message".into()),
+pub(super) fn read(body: &Value) -> Answer {
+    let text = body.pointer("/message/content").and_then(Value::as_str);
+    Answer {
+        text: match (body.get("error").and_then(Value::as_str), text) {
+            (Some(error), _) => Err(format!("the judge failed: {error}")),
+            (None, Some(text)) => Ok(text.to_string()),
+            (None, None) => Err("the judge answered without a message".into()),
+        },
+        input_tokens: count(body.get("prompt_eval_count")),
+        output_tokens: count(body.get("eval_count")),
     }
 }

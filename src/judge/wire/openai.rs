@@ -42,20 +42,26 @@ fn request(endpoint: &Endpoint, parts: &[&str]) -> Call {
     Call { url: join(&endpoint.base, parts), secret, headers: Vec::new(), body: None }
 }
 
-pub(super) fn read(body: &Value) -> Result<Answer, String> {
+pub(super) fn read(body: &Value) -> Answer {
+    let tokens = |key: &str| count(body.pointer(&format!("/usage/{key}")));
+    Answer {
+        text: text(body),
+        input_tokens: tokens("prompt_tokens"),
+        output_tokens: tokens("completion_tokens"),
+    }
+}
+
+fn text(body: &Value) -> Result<String, String> {
     let choice = body.pointer("/choices/0").unwrap_or(&Value::Null);
     let message = choice.get("message").unwrap_or(&Value::Null);
     if let Some(refusal) = message.get("refusal").and_then(Value::as_str) {
         return Err(format!("the judge refused to answer: {refusal}"));
     }
-    let Some(text) = message.get("content").and_then(Value::as_str) else {
-        let reason = choice.get("finish_reason").and_then(Value::as_str).unwrap_or("no reason given");
-        return Err(format!("the judge answered without text ({reason})"));
-    };
-    let tokens = |key: &str| count(body.pointer(&format!("/usage/{key}")));
-    Ok(Answer {
-        text: text.to_string(),
-        input_tokens: tokens("prompt_tokens"),
-        output_tokens: tokens("completion_tokens"),
-    })
+    match message.get("content").and_then(Value::as_str) {
+        Some(text) => Ok(text.to_string()),
+        None => {
+            let reason = choice.get("finish_reason").and_then(Value::as_str).unwrap_or("no reason given");
+            Err(format!("the judge answered without text ({reason})"))
+        }
+    }
 }

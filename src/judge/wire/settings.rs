@@ -1,6 +1,8 @@
 //! A model's settings, as `judge_model_config` spells them (google-genai's `GenerateContentConfig`).
 
+use crate::domain::finite_number;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Settings of one request.
@@ -30,6 +32,15 @@ impl Settings {
     /// A setting in either spelling.
     pub(super) fn get(&self, snake: &str) -> Option<&Value> {
         self.written.get(&camel(snake)).or_else(|| self.written.get(snake)).filter(|value| !value.is_null())
+    }
+
+    /// The settings that decide a response, as text: all but those of the connection, whatever their spelling and order.
+    pub(in crate::judge) fn deciding(&self) -> String {
+        let spelt = self.written.iter().map(|(key, value)| (camel(key), value));
+        let deciding =
+            spelt.filter(|(key, value)| key != "httpOptions" && key != "labels" && !value.is_null());
+        let sorted: BTreeMap<String, &Value> = deciding.collect();
+        serde_json::to_string(&sorted).unwrap_or_default()
     }
 
     /// Whether they request a form of the response themselves.
@@ -62,7 +73,7 @@ impl Settings {
         let http = self.get("http_options")?;
         let retry = http.get("retryOptions").or_else(|| http.get("retry_options"))?;
         let seconds = |key: &str, usual: f64| {
-            let value = retry.get(camel(key)).or_else(|| retry.get(key)).and_then(Value::as_f64);
+            let value = retry.get(camel(key)).or_else(|| retry.get(key)).and_then(finite_number);
             Duration::try_from_secs_f64(value.unwrap_or(usual)).unwrap_or_default()
         };
         let attempts = retry.get("attempts").and_then(Value::as_u64).unwrap_or(5).clamp(1, 20);
@@ -92,6 +103,17 @@ fn camel(snake: &str) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn settings_of_the_connection_do_not_decide_a_response() {
+        let deciding = |written: Value| Settings::new(written.as_object().unwrap()).deciding();
+        let first = deciding(json!({"top_p": 0.5, "seed": 1, "http_options": {"timeout": 2000}}));
+        assert_eq!(
+            first,
+            deciding(json!({"seed": 1, "topP": 0.5, "httpOptions": {"timeout": 9}, "labels": {}}))
+        );
+        assert_ne!(first, deciding(json!({"seed": 2, "topP": 0.5})));
+    }
 
     #[test]
     fn settings_are_read_in_both_spellings() {

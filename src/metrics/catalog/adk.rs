@@ -135,7 +135,8 @@ pub(super) const METRICS: &[MetricInfo] = &[
         "inference_call_count_v1",
         Build::Computed(|_| Ok(Box::new(Cost::ModelCalls))),
         "model calls a turn",
-        "The mean number of events with token counts or a model version.",
+        "The mean number of events with token counts or a model version; unknown if no event has them, where ADK \
+         counts 0.",
     ),
     cost(
         "token_usage_v1",

@@ -77,13 +77,16 @@ pub(super) const METRICS: &[MetricInfo] = &[
         name: "session_state_match",
         family: Family::Own,
         summary: "whether the final session state matches final_session_state",
-        definition: "1 when the state is equal (exact) or contains all that is expected (subset), else 0.",
-        choices: "ADK declares final_session_state and never compares it. An empty one counts as absent.",
+        definition: "1 when the state contains all that is expected (subset) or is equal to it (exact), else 0.",
+        choices: "It decides each case that has a final_session_state, with threshold 1, whether or not a criterion \
+                  requests it; a criterion sets the mode, or threshold 0. Entries are compared inside objects, lists as \
+                  a whole. ADK declares final_session_state and never compares it, so its status is not affected. An \
+                  empty one counts as absent. If the agent reports no state, it is not evaluated.",
         needs: &[Need::State],
         options: &[option(
             "mode",
-            "exact or subset",
-            "exact",
+            "subset or exact",
+            "subset",
             "whether the state may contain more than expected",
         )],
         source: "evaltrail",

@@ -272,7 +272,7 @@ mod tests {
                      - supporting_excerpt: null\n- contradicting_excerpt: \"x\"";
         assert_eq!(labelled(reply), []);
         let found =
-            own_blocks(reply, std::iter::empty(), &Seal::of(&crate::metrics::Evidence::turns(None, &[])));
+            own_blocks(reply, std::iter::empty(), &Seal::without_codes(&crate::metrics::Evidence::default()));
         assert_eq!((found.len(), found[0].score(Reading::Careful)), (1, Some(1.0)));
         assert_eq!(found[0].sentence, "It is off.");
     }

@@ -152,6 +152,11 @@ impl Hallucinations {
     }
 }
 
+/// The only sample of a question.
+fn first_sample(answered: &[Asked], id: QuestionId) -> Option<&Sample> {
+    answered.iter().find(|asked| asked.id == id)?.samples.first()
+}
+
 /// Removes the label of a sentence that has different ones, and then duplicates.
 fn one_label_each(verdicts: &mut Vec<RubricScore>) {
     let scores: Vec<(String, Option<f64>)> =
@@ -217,6 +222,25 @@ impl Hallucinations {
         })
     }
 
+    /// Why not all sentences of a text have a label; `None` if they have. `id` is that of the text's second question.
+    fn unlabelled(&self, evidence: &Evidence, answered: &[Asked], id: QuestionId) -> Option<String> {
+        let wanted = self.sentences(evidence, answered, id).map_or(0, |sentences| sentences.len());
+        if wanted == 0 {
+            let split = first_sample(answered, QuestionId { step: 0, ..id });
+            let why = split.filter(|sample| sample.reply.is_none()).map(|sample| sample.reason.as_str());
+            let why = why.filter(|why| !why.is_empty()).unwrap_or("the judge's answer contains no sentences");
+            return Some(format!("the response was not split into sentences: {why}"));
+        }
+        let verdicts = first_sample(answered, id).map_or(&[][..], |sample| &sample.verdicts);
+        match verdicts.iter().filter(|one| one.score.is_some()).count() {
+            0 => Some("no sentence has a label".into()),
+            labelled if labelled < wanted => {
+                Some(format!("{} of {wanted} sentences have no label", wanted - labelled))
+            }
+            _ => None,
+        }
+    }
+
     /// The sentences of a text with their codes.
     fn coded(
         &self,
@@ -245,7 +269,14 @@ impl Judge for Hallucinations {
             for (number, text) in self.texts(turn).iter().enumerate() {
                 let first = QuestionId { turn: at, text: number, step: 0 };
                 let second = QuestionId { step: 1, ..first };
-                let question = |id, about, prompt, shape| Question { id, about, prompt, samples: 1, shape };
+                let question = |id, about, prompt, shape| Question {
+                    id,
+                    about,
+                    prompt,
+                    identity: None,
+                    samples: 1,
+                    shape,
+                };
                 match self.sentences(evidence, answered, first) {
                     None => {
                         let prompt = fill(SEGMENT, &[("text", &text.text)]);
@@ -271,30 +302,32 @@ impl Judge for Hallucinations {
         }
     }
 
+    fn is_complete(&self, evidence: &Evidence, answered: &[Asked], id: QuestionId) -> bool {
+        match id.step {
+            0 => self.sentences(evidence, answered, id).is_some_and(|sentences| !sentences.is_empty()),
+            _ => self.unlabelled(evidence, answered, id).is_none(),
+        }
+    }
+
     fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict {
-        let wanted = |id| self.sentences(evidence, answered, id).map_or(0, |all| all.len());
         let mut gap = None;
         let turn = |(at, turn): (usize, &Invocation)| {
-            let of = |number: usize| {
-                let id = QuestionId { turn: at, text: number, step: 1 };
-                answered.iter().find(|asked| asked.id == id).and_then(|asked| asked.samples.first())
+            let ids: Vec<QuestionId> = (0..self.texts(turn).len())
+                .map(|number| QuestionId { turn: at, text: number, step: 1 })
+                .collect();
+            let missing = match ids.is_empty() {
+                true => Some("there is no response to judge".to_string()),
+                false => ids.iter().find_map(|id| self.unlabelled(evidence, answered, *id)),
             };
-            let samples: Vec<Option<&Sample>> = (0..self.texts(turn).len()).map(of).collect();
-            let unlabelled = samples.iter().enumerate().any(|(number, sample)| {
-                let labelled = sample
-                    .map_or(0, |sample| sample.verdicts.iter().filter(|one| one.score.is_some()).count());
-                labelled == 0 || labelled < wanted(QuestionId { turn: at, text: number, step: 1 })
-            });
-            if (unlabelled || samples.is_empty()) && !is_history(evidence, at) {
-                gap.get_or_insert_with(|| match samples.is_empty() {
-                    true => format!("turn {} has no response to judge", at + 1),
-                    false => format!("some sentences of turn {} have no label", at + 1),
-                });
+            let missing = missing.filter(|_| !is_history(evidence, at));
+            if let (Some(why), None) = (&missing, &gap) {
+                gap = Some(format!("turn {}: {why}", at + 1));
             }
-            let reasons = samples.iter().flatten().map(|sample| sample.reason.as_str());
+            let samples: Vec<&Sample> = ids.iter().filter_map(|id| first_sample(answered, *id)).collect();
+            let reasons: Vec<&str> = samples.iter().map(|sample| sample.reason.as_str()).collect();
             TurnVerdict {
-                score: mean(samples.iter().flatten().filter_map(|sample| sample.score)),
-                why: reasons.collect::<Vec<_>>().join("; "),
+                score: mean(samples.iter().filter_map(|sample| sample.score)),
+                why: if reasons.is_empty() { missing.unwrap_or_default() } else { reasons.join("; ") },
                 rubrics: Vec::new(),
             }
         };

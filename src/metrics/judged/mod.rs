@@ -13,7 +13,9 @@
 //! carefully ([`Reading`]).
 
 mod answer_shape;
+mod case;
 mod evidence_text;
+mod explain;
 mod findings;
 mod hallucination_reply;
 mod hallucinations;
@@ -33,10 +35,12 @@ mod template;
 mod user_quality;
 
 pub use answer_shape::AnswerShape;
+pub use case::JudgedCase;
 pub use options::{JudgeOptions, adk_knows_model};
 pub use prompt::fill;
 use prompt::fill_sealed;
 pub use rubrics::{criterion_rubrics, is_rubric_kind};
+pub use seal::CodeKey;
 pub use service::PUBLISHED_PROMPT;
 
 /// How single replies are read, for comparisons with ADK.
@@ -48,13 +52,11 @@ pub mod replies {
 use seal::Seal;
 
 use super::catalog::Build;
-use super::measure::{Evidence, turn_count_mismatch};
-use super::registry;
+use super::measure::Evidence;
 use super::unusable::Unusable;
 use super::{Direction, info};
 use crate::domain::{
-    Asked, Criterion, CustomMetric, Finding, InvocationScore, JudgeTemplate, Judgement, MetricResult,
-    QuestionId, Reading, Rubric, RubricScore, Sample, Spent, Status,
+    Asked, Criterion, CustomMetric, JudgeTemplate, QuestionId, Reading, Rubric, RubricScore, Sample,
 };
 
 /// A question for a judge.
@@ -66,6 +68,8 @@ pub struct Question {
     pub about: &'static str,
     /// The whole prompt.
     pub prompt: String,
+    /// What decides the reply, if that is not the whole prompt: the prompt without ids that change with every run.
+    pub identity: Option<String>,
     /// The number of samples.
     pub samples: u32,
     /// The form of the reply, where a schema may be sent.
@@ -103,6 +107,13 @@ pub(in crate::metrics) trait Judge: Send + Sync {
 
     /// Reads the replies, and sets score, reason and verdicts of each sample.
     fn read(&self, evidence: &Evidence, answered: &mut [Asked], seal: &Seal);
+
+    /// Whether the read replies to a question contain everything that it requests. `answered` also contains the
+    /// questions before it.
+    fn is_complete(&self, _evidence: &Evidence, answered: &[Asked], id: QuestionId) -> bool {
+        let asked = answered.iter().find(|asked| asked.id == id);
+        asked.is_some_and(|asked| asked.samples.iter().all(|sample| sample.score.is_some()))
+    }
 
     /// For a choice between two responses, the answers with each order on its own; empty for other metrics.
     fn orders(&self, _answered: &[Asked]) -> Vec<Vec<Asked>> {
@@ -156,12 +167,16 @@ impl JudgedMetric {
     ) -> Result<Option<JudgedMetric>, Unusable> {
         let metric = match &criterion.custom {
             Some(CustomMetric::Judged(template)) => {
+                super::registry::check_threshold(criterion)?;
                 return Ok(Some(JudgedMetric::of_template(criterion, template, reading, samples)));
             }
             Some(_) => return Ok(None),
             None => info(criterion.name()),
         };
         let Some(metric) = metric else { return Ok(None) };
+        if !matches!(metric.build, Build::Computed(_)) {
+            super::registry::check_threshold(criterion)?;
+        }
         let mut options = JudgeOptions::of(criterion)?;
         options.samples = options.samples.or(samples);
         let judge: Box<dyn Judge> = match metric.build {
@@ -216,216 +231,15 @@ impl JudgedMetric {
         self.judge.rubric_problem(case, turns)
     }
 
-    /// The questions that can be sent now, given those that are answered; empty when all are. The error says why
-    /// there can be no question about this case.
-    pub fn questions(&self, evidence: &Evidence, answered: &[Asked]) -> Result<Vec<Question>, String> {
-        let unlike =
-            evidence.expected.and_then(|expected| turn_count_mismatch(expected.len(), evidence.actual.len()));
-        if let Some(unlike) = unlike {
-            return Err(unlike);
-        }
-        if evidence.actual.is_empty() {
-            return Err("there are no turns to judge".into());
-        }
-        let mut questions = self.judge.questions(evidence, answered, &Seal::of(evidence))?;
-        if self.reading == Reading::Adk {
-            // ADK sends no model a schema.
-            questions.iter_mut().for_each(|question| question.shape = None);
-        }
-        Ok(questions)
+    /// The metric, applied to a case. `key` is the secret from which the codes of its prompts are computed.
+    pub fn of_case<'a>(&'a self, evidence: &Evidence<'a>, key: &CodeKey) -> JudgedCase<'a> {
+        JudgedCase::of(self, evidence, key)
     }
-
-    /// The result, from all replies.
-    pub fn result(
-        &self,
-        evidence: &Evidence,
-        mut answered: Vec<Asked>,
-        model: &str,
-        spent: Spent,
-    ) -> MetricResult {
-        answered.sort_by_key(|asked| asked.id);
-        self.judge.read(evidence, &mut answered, &Seal::of(evidence));
-        let verdict = self.judge.tally(evidence, &answered);
-        let alone = self.alone(evidence, &answered);
-        let Reach { scores: reach, fragile } = self.reach(evidence, &answered);
-        let status = self.status(&verdict, &answered);
-        let statuses: Vec<Status> = verdict
-            .turns
-            .iter()
-            .map(|turn| registry::status_of(self.direction, turn.score, self.criterion.threshold))
-            .collect();
-        let per_invocation = verdict.turns.iter().zip(&statuses).map(|(turn, status)| InvocationScore {
-            score: turn.score,
-            status: *status,
-            explanation: turn.why.clone(),
-            details: None,
-            rubrics: turn.rubrics.clone(),
-        });
-        let judgement = Judgement {
-            model: model.to_string(),
-            alone,
-            reach,
-            fragile,
-            lower_is_better: self.direction == Direction::Lower,
-            position_bias: self.judge.position_bias(&answered),
-            spent,
-            warnings: planted::warnings(evidence),
-            questions: answered,
-        };
-        MetricResult {
-            score: verdict.score,
-            status,
-            explanation: explain(&verdict, &judgement, status, self.criterion.threshold),
-            findings: findings::of_verdict(&verdict, &judgement.questions, &statuses, status)
-                .unwrap_or_else(|| vec![Finding::threshold_missed(verdict.score, self.criterion.threshold)]),
-            per_invocation: per_invocation.collect(),
-            rubrics: verdict.rubrics,
-            judgement: Some(Box::new(judgement)),
-            ..registry::unscored(&self.criterion, 0, status, "")
-        }
-    }
-
-    /// ADK lets a case pass although a turn or a rubric has no verdict, or the judge failed. Here such a case does
-    /// not pass, unless ADK's reading is configured.
-    fn status(&self, verdict: &Verdict, answered: &[Asked]) -> Status {
-        let careful = self.reading == Reading::Careful;
-        match registry::status_of(self.direction, verdict.score, self.criterion.threshold) {
-            _ if careful && broken(answered).is_some() => Status::Errored,
-            Status::Passed if careful && verdict.gap.is_some() => Status::NotEvaluated,
-            Status::NotEvaluated if self.criterion.threshold.is_none() => Status::Informational,
-            status => status,
-        }
-    }
-
-    /// The scores that are possible if one sample is replaced by another one of the same question. For a choice
-    /// between two responses, also the scores of each order on its own.
-    fn reach(&self, evidence: &Evidence, answered: &[Asked]) -> Reach {
-        let orders = self.judge.orders(answered);
-        let is_alone = answered.iter().all(|asked| asked.samples.len() < 2) && orders.is_empty();
-        let own = self.judge.tally(evidence, answered);
-        let Some(score) = own.score.filter(|_| broken(answered).is_none() && !is_alone) else {
-            return Reach { scores: None, fragile: false };
-        };
-        let (mut low, mut high, mut fragile) = (score, score, false);
-        let mut take = |verdict: Verdict| {
-            match verdict.score {
-                Some(score) => (low, high) = (low.min(score), high.max(score)),
-                None => fragile = true,
-            }
-            fragile |= verdict.gap.is_some() && own.gap.is_none() && self.reading == Reading::Careful;
-        };
-        self.swapped(answered, |tried| take(self.judge.tally(evidence, tried)));
-        orders.iter().for_each(|order| take(self.judge.tally(evidence, order)));
-        Reach { scores: Some((low, high)), fragile }
-    }
-
-    /// Calls `look` with each variation of the answers in which one sample is replaced by a different one of its
-    /// question.
-    fn swapped(&self, answered: &[Asked], mut look: impl FnMut(&[Asked])) {
-        let mut tried = answered.to_vec();
-        for (at, asked) in answered.iter().enumerate() {
-            let mut seen: Vec<(usize, usize)> = Vec::new();
-            let kinds: Vec<usize> = asked
-                .samples
-                .iter()
-                .map(|one| asked.samples.iter().position(|other| gist(one) == gist(other)).unwrap_or(0))
-                .collect();
-            for (one, &of) in kinds.iter().enumerate() {
-                for &like in &kinds {
-                    if of != like && !seen.contains(&(of, like)) {
-                        seen.push((of, like));
-                        tried[at].samples[one] = asked.samples[like].clone();
-                        look(&tried);
-                        tried[at].samples[one] = asked.samples[one].clone();
-                    }
-                }
-            }
-        }
-    }
-
-    /// For each sample, the score if it were the only one.
-    fn alone(&self, evidence: &Evidence, answered: &[Asked]) -> Vec<Option<f64>> {
-        let most = answered.iter().map(|asked| asked.samples.len()).max().unwrap_or(0);
-        if most < 2 {
-            return Vec::new();
-        }
-        let only = |at: usize| {
-            let pick = |asked: &Asked| Asked {
-                samples: asked.samples.get(at).cloned().into_iter().collect(),
-                ..asked.clone()
-            };
-            let picked: Vec<Asked> = answered.iter().map(pick).collect();
-            self.judge.tally(evidence, &picked).score
-        };
-        (0..most).map(only).collect()
-    }
-}
-
-/// The scores that are possible if one sample is replaced.
-struct Reach {
-    /// The lowest and the highest score.
-    scores: Option<(f64, f64)>,
-    /// Whether a replacement could leave something without a verdict.
-    fragile: bool,
-}
-
-/// The verdicts of a sample, without its texts.
-fn gist(sample: &Sample) -> (Option<u64>, Vec<(&str, Option<u64>)>) {
-    let bits = |score: Option<f64>| score.map(f64::to_bits);
-    let verdicts = sample.verdicts.iter().map(|one| (one.rubric_id.as_str(), bits(one.score)));
-    (bits(sample.score), verdicts.collect())
 }
 
 /// The error of the first sample that failed.
 fn broken(answered: &[Asked]) -> Option<&str> {
     answered.iter().flat_map(|asked| &asked.samples).find_map(|sample| sample.error.as_deref())
-}
-
-fn explain(verdict: &Verdict, judgement: &Judgement, status: Status, threshold: Option<f64>) -> String {
-    let mut words: Vec<String> = judgement.warnings.clone();
-    if let Some(error) = broken(&judgement.questions) {
-        words.push(format!("the judge failed: {error}"));
-    }
-    if let (Some(gap), Status::NotEvaluated) = (&verdict.gap, status) {
-        words.push(gap.clone());
-    }
-    if let Some(bias) = judgement.position_bias.filter(|bias| bias.abs() >= 0.005) {
-        let place = if bias > 0.0 { "second" } else { "first" };
-        words.push(format!(
-            "position bias {bias:+.2}: the judge prefers the {place} response, whichever it is"
-        ));
-    }
-    if judgement.is_unsteady(threshold) {
-        words.push(match judgement.reach {
-            Some((low, high)) if low < high => {
-                format!("unsteady: one vote changed could give {low:.2} to {high:.2}")
-            }
-            _ => "unsteady: one vote changed could leave no verdict".into(),
-        });
-    }
-    let of_rubrics = verdict.rubrics.iter().map(|rubric| {
-        let sign = match rubric.score {
-            Some(score) if score >= 1.0 => "✓",
-            Some(_) => "✗",
-            None => "?",
-        };
-        let votes = rubric.votes.filter(|votes| votes.is_split() || votes.none > 0);
-        let votes = votes.map(|votes| format!(" {}", votes.words())).unwrap_or_default();
-        format!("{sign} {}{votes}", rubric.rubric_id)
-    });
-    match verdict.rubrics.is_empty() {
-        false => words.push(of_rubrics.collect::<Vec<_>>().join("  ")),
-        true => words.extend(lowest(&verdict.turns)),
-    }
-    words.join("; ")
-}
-
-/// The reason of the turn with the lowest score.
-fn lowest(turns: &[TurnVerdict]) -> Option<String> {
-    let rank = |turn: &TurnVerdict| turn.score.unwrap_or(f64::MAX);
-    let told = turns.iter().enumerate().filter(|(_, turn)| !turn.why.is_empty());
-    let (at, turn) = told.min_by(|(_, a), (_, b)| rank(a).total_cmp(&rank(b)))?;
-    Some(if turns.len() > 1 { format!("turn {}: {}", at + 1, turn.why) } else { turn.why.clone() })
 }
 
 /// The sample that stands for the majority of the scored ones: the first of the winning side, or the first one
@@ -470,21 +284,4 @@ fn read_samples(asked: &mut Asked, read: impl Fn(&str) -> (Option<f64>, String, 
 fn with_intermediate(criterion: &Criterion) -> Result<bool, Unusable> {
     let (snake, camel) = ("include_intermediate_responses_in_final", "includeIntermediateResponsesInFinal");
     super::options::flag_option(criterion, snake, camel)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_unsteady_judgement_says_what_one_vote_could_change() {
-        let words = |reach, fragile| {
-            let judgement = Judgement { reach, fragile, ..Judgement::default() };
-            explain(&Verdict::default(), &judgement, Status::Passed, Some(0.5))
-        };
-        let could = words(Some((0.25, 0.75)), false);
-        assert_eq!(could, "unsteady: one vote changed could give 0.25 to 0.75");
-        let fragile = words(Some((1.0, 1.0)), true);
-        assert_eq!(fragile, "unsteady: one vote changed could leave no verdict");
-    }
 }

@@ -83,6 +83,7 @@ impl Judge for ResponseVerdict {
                 ],
                 &seal.code(id(turn), ""),
             ),
+            identity: None,
             samples: self.samples,
             shape: Some(AnswerShape::Verdict),
         });

@@ -5,7 +5,7 @@ use super::{
     AnswerShape, Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text, fill,
     is_answered, is_history, majority, read_samples, rubric_careful, rubric_reply,
 };
-use crate::domain::{Asked, Criterion, Invocation, QuestionId, Reading, Rubric, RubricScore, Votes};
+use crate::domain::{Asked, Criterion, Invocation, QuestionId, Reading, Rubric, RubricScore, Sample, Votes};
 use crate::metrics::measure::{Evidence, mean};
 use crate::metrics::unusable::Unusable;
 use serde_json::Value;
@@ -97,6 +97,14 @@ impl Rubrics {
                 self.quality.kind()
             )),
             false => Ok(all),
+        }
+    }
+
+    /// The turn with whose rubrics a reply is read. ADK reads every turn's replies with the last turn's rubrics.
+    fn read_as(&self, evidence: &Evidence, id: QuestionId) -> usize {
+        match self.reading {
+            Reading::Adk => evidence.actual.len().saturating_sub(1),
+            Reading::Careful => id.turn,
         }
     }
 
@@ -202,18 +210,16 @@ impl Judge for Rubrics {
             if !is_answered(answered, id) {
                 let prompt = self.prompt(evidence, id, &rubrics, seal);
                 let (samples, shape) = (self.samples, Some(AnswerShape::Rubrics));
-                questions.push(Question { id, about: "rubrics", prompt, samples, shape });
+                questions.push(Question { id, about: "rubrics", prompt, identity: None, samples, shape });
             }
         }
         Ok(questions)
     }
 
     fn read(&self, evidence: &Evidence, answered: &mut [Asked], seal: &Seal) {
-        let last = evidence.actual.len().saturating_sub(1);
         for asked in answered {
-            // ADK reads every turn's replies with the last turn's rubrics.
-            let read_as = if self.reading == Reading::Adk { last } else { asked.id.turn };
-            let (rubrics, id) = (self.of_turn(evidence, read_as).unwrap_or_default(), asked.id);
+            let id = asked.id;
+            let rubrics = self.of_turn(evidence, self.read_as(evidence, id)).unwrap_or_default();
             read_samples(asked, |reply| {
                 let verdicts = match self.reading {
                     Reading::Adk => rubric_reply::adk(reply, &rubrics),
@@ -224,6 +230,17 @@ impl Judge for Rubrics {
                 (score, why.to_string(), verdicts)
             });
         }
+    }
+
+    fn is_complete(&self, evidence: &Evidence, answered: &[Asked], id: QuestionId) -> bool {
+        let rubrics = self.of_turn(evidence, self.read_as(evidence, id)).unwrap_or_default();
+        let has_verdict = |sample: &Sample, rubric: &Rubric| {
+            sample.verdicts.iter().any(|one| one.rubric_id == rubric.id && one.score.is_some())
+        };
+        let asked = answered.iter().find(|asked| asked.id == id);
+        asked.is_some_and(|asked| {
+            asked.samples.iter().all(|sample| rubrics.iter().all(|rubric| has_verdict(sample, rubric)))
+        })
     }
 
     fn tally(&self, evidence: &Evidence, answered: &[Asked]) -> Verdict {

@@ -1,8 +1,9 @@
 //! The seal of a case: codes that the judge writes before its verdicts, and the detection of quotations in a reply.
 //!
-//! A code is a digest of all data of the case and does not occur in it. Planted data cannot contain its code: with
-//! the code in it, it would be other data with another code. Verdicts are read with a seal (`json_verdict`), and the
-//! seal looks for codes in JSON objects as that module finds them: the two import each other.
+//! A code is a digest of the prompt that it is for and of a secret, and does not occur in the prompt. Data can thus
+//! neither contain its code nor, as far as its author does not know the secret, describe it in another way. The same
+//! prompt has the same codes in every run, so that its reply can be cached. Verdicts are read with a seal
+//! (`json_verdict`), and the seal looks for codes in JSON objects as that module finds them: the two import each other.
 
 use super::json_verdict::objects;
 use crate::domain::{QuestionId, is_hidden};
@@ -11,24 +12,51 @@ use regex::Regex;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
-use std::sync::LazyLock;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, LazyLock};
 use unicode_normalization::UnicodeNormalization;
 
 /// The letters of codes. Without vowels, s, n and y, no code spells a word such as yes or no.
 const ALPHABET: &[u8; 18] = b"bcdfghjkmpqrtvwxzl";
 const LENGTH: usize = 8;
 
+/// The secret from which codes are computed.
+#[derive(Clone)]
+pub struct CodeKey([u8; 32]);
+
+impl CodeKey {
+    /// The key with these bytes.
+    pub fn new(bytes: [u8; 32]) -> CodeKey {
+        CodeKey(bytes)
+    }
+}
+
+impl fmt::Debug for CodeKey {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("CodeKey(***)")
+    }
+}
+
 /// Codes for the verdicts of a case, and its data.
 pub(in crate::metrics) struct Seal {
-    seed: [u8; 32],
+    /// `None` as long as prompts are composed without codes.
+    key: Option<CodeKey>,
     /// The [`skeleton`] of all data.
-    data: String,
+    data: Arc<str>,
+    prompts: HashMap<QuestionId, SealedPrompt>,
+}
+
+/// A prompt that codes are computed from.
+struct SealedPrompt {
+    digest: [u8; 32],
+    text: String,
 }
 
 impl Seal {
-    /// Built from everything that a prompt about the case may contain, except what evaltrail or the author of the
-    /// metric wrote.
-    pub(super) fn of(evidence: &Evidence) -> Seal {
+    /// A seal without codes. Its data is everything that a prompt about the case may contain, except what evaltrail or
+    /// the author of the metric wrote.
+    pub(super) fn without_codes(evidence: &Evidence) -> Seal {
         let all = json!([
             evidence.actual,
             evidence.expected,
@@ -36,23 +64,45 @@ impl Seal {
             evidence.variables,
             evidence.actual_state,
             evidence.expected_state,
-        ])
-        .to_string();
-        Seal { seed: Sha256::digest(&all).into(), data: skeleton(&all) }
+        ]);
+        Seal { key: None, data: skeleton(&all.to_string()).into(), prompts: HashMap::new() }
     }
 
-    /// The code of a verdict. `what` is empty for a question with only one verdict; otherwise it is the id of a
-    /// rubric or the number of a sentence.
+    /// A seal of the same data with codes from this key.
+    pub(super) fn with_codes(&self, key: &CodeKey) -> Seal {
+        Seal { key: Some(key.clone()), data: self.data.clone(), prompts: HashMap::new() }
+    }
+
+    /// Adds the prompt of a question, as it is without codes.
+    pub(super) fn add(&mut self, id: QuestionId, prompt: &str) {
+        let Some(CodeKey(key)) = &self.key else { return };
+        let digest = Sha256::new().chain_update(key).chain_update(prompt).finalize().into();
+        self.prompts.insert(id, SealedPrompt { digest, text: prompt.to_string() });
+    }
+
+    /// Whether the prompt of a question was added.
+    pub(super) fn has(&self, id: QuestionId) -> bool {
+        self.prompts.contains_key(&id)
+    }
+
+    /// The code of a verdict; empty in a seal without codes. `what` is empty for a question with only one verdict;
+    /// otherwise it is the id of a rubric or the number of a sentence.
     pub(super) fn code(&self, id: QuestionId, what: &str) -> String {
+        let Some(CodeKey(key)) = &self.key else { return String::new() };
+        let prompt = self.prompts.get(&id);
+        let seed = prompt.map_or(key, |prompt| &prompt.digest);
+        let occurs =
+            |code: &str| self.data.contains(code) || prompt.is_some_and(|prompt| prompt.text.contains(code));
         let mut round: u32 = 0;
         loop {
-            let mut hash = Sha256::new();
-            hash.update(self.seed);
-            hash.update(format!("{} {} {} {round} {what}", id.turn, id.text, id.step));
-            let digest = hash.finalize();
+            let digest = Sha256::new()
+                .chain_update(seed)
+                .chain_update(round.to_le_bytes())
+                .chain_update(what)
+                .finalize();
             let letter = |byte: &u8| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()]);
             let code: String = digest.iter().take(LENGTH).map(letter).collect();
-            if !self.data.contains(&code) {
+            if !occurs(&code) {
                 return code;
             }
             round += 1;
@@ -187,12 +237,14 @@ fn look_alike(c: char) -> char {
     LATIN.iter().find(|(like, _)| like.contains(c)).map_or(c, |(_, latin)| *latin)
 }
 
-/// The seal of a case with this response of the agent.
+/// The seal of a case with this response of the agent, which is its only prompt.
 #[cfg(test)]
 pub(super) fn seal_of_response(said: &str) -> Seal {
     use crate::domain::{Content, Invocation};
     let turn = Invocation { final_response: Some(Content::text("model", said)), ..Invocation::default() };
-    Seal::of(&Evidence::turns(None, &[turn]))
+    let mut seal = Seal::without_codes(&Evidence::turns(None, &[turn])).with_codes(&CodeKey::new([7; 32]));
+    seal.add(QuestionId::default(), said);
+    seal
 }
 
 #[cfg(test)]
@@ -211,6 +263,21 @@ mod tests {
             said.push_str(&format!(" code: {code}"));
             assert!(!said.contains(&seal(&said).code(id, "")));
         }
+    }
+
+    #[test]
+    fn a_code_depends_on_the_key() {
+        let id = QuestionId::default();
+        let code = |key: [u8; 32], prompt: Option<&str>| {
+            let mut seal = Seal::without_codes(&Evidence::default()).with_codes(&CodeKey::new(key));
+            prompt.into_iter().for_each(|prompt| seal.add(id, prompt));
+            seal.code(id, "")
+        };
+        assert_ne!(code([1; 32], Some("p")), code([2; 32], Some("p")));
+        // A question whose prompt is not known has codes that cannot be guessed, either.
+        assert_ne!(code([1; 32], None), code([2; 32], None));
+        assert_eq!(Seal::without_codes(&Evidence::default()).code(id, ""), "");
+        assert_eq!(format!("{:?}", CodeKey::new([1; 32])), "CodeKey(***)");
     }
 
     #[test]

@@ -3,7 +3,9 @@
 
 use super::seal::Seal;
 use super::{Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, read_samples};
-use crate::domain::{Asked, Content, Invocation, InvocationEvent, Part, QuestionId, RubricScore};
+use crate::domain::{
+    Asked, Content, Invocation, InvocationEvent, Part, QuestionId, RubricScore, finite_number,
+};
 use crate::metrics::measure::{Evidence, mean};
 use serde_json::{Map, Value, json};
 
@@ -91,6 +93,38 @@ fn conversation(turns: &[Invocation]) -> Value {
     json!({"prompt": {"contents": {"contents": []}}, "agent_eval_data": data})
 }
 
+/// A request in which ids that may change with every run are replaced: those of turns by nothing, those of calls by
+/// their position.
+fn without_ids(mut body: Value) -> Value {
+    fn walk(value: &mut Value, calls: &mut Vec<Value>) {
+        match value {
+            Value::Array(items) => items.iter_mut().for_each(|item| walk(item, calls)),
+            Value::Object(map) => {
+                for (key, value) in map {
+                    match (key.as_str(), value.get_mut("id")) {
+                        ("turn_id", _) => *value = Value::Null,
+                        ("function_call" | "function_response", Some(id)) if !id.is_null() => {
+                            let at = calls.iter().position(|known| known == id).unwrap_or_else(|| {
+                                calls.push(id.clone());
+                                calls.len() - 1
+                            });
+                            *id = at.into();
+                        }
+                        // What agents and tools wrote is compared as it is.
+                        ("function_call" | "function_response", _) => {}
+                        _ => walk(value, calls),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    if let Some(turns) = body.pointer_mut("/instance/agent_eval_data/turns") {
+        walk(turns, &mut Vec::new());
+    }
+    body
+}
+
 /// The agents of all turns, by name.
 fn agents(turns: &[Invocation]) -> Map<String, Value> {
     let mut agents = Map::new();
@@ -126,12 +160,16 @@ fn content(content: &Content) -> Value {
 
 impl Judge for Served {
     fn questions(&self, evidence: &Evidence, answered: &[Asked], _: &Seal) -> Result<Vec<Question>, String> {
-        let question = |turn| Question {
-            id: QuestionId { turn, ..QuestionId::default() },
-            about: "service",
-            prompt: self.body(evidence, turn).to_string(),
-            samples: 1,
-            shape: None,
+        let question = |turn| {
+            let body = self.body(evidence, turn);
+            Question {
+                id: QuestionId { turn, ..QuestionId::default() },
+                about: "service",
+                prompt: body.to_string(),
+                identity: matches!(self, Served::Conversation(_)).then(|| without_ids(body).to_string()),
+                samples: 1,
+                shape: None,
+            }
         };
         let questions = self.turns(evidence.actual.len()).map(question);
         Ok(questions.filter(|question| !is_answered(answered, question.id)).collect())
@@ -199,7 +237,7 @@ fn read(reply: &str) -> (Option<f64>, String, Vec<RubricScore>) {
             });
         }
     }
-    let score = result.get("score").and_then(Value::as_f64);
+    let score = result.get("score").and_then(finite_number);
     (score, error.or(explanation).unwrap_or_default(), rubrics)
 }
 
@@ -263,6 +301,38 @@ mod tests {
     }
 
     #[test]
+    fn ids_of_a_run_do_not_decide_the_reply() {
+        let of_run = |ids: [&str; 3], city: &str| {
+            let event = |part: Value| InvocationEvent {
+                author: "agent".into(),
+                content: Some(serde_json::from_value(json!({"role": "model", "parts": [part]})).unwrap()),
+                ..InvocationEvent::default()
+            };
+            let call = |id: &str| {
+                let args = json!({"id": "kept", "turn_id": "kept", "city": city});
+                event(json!({"call": {"id": id, "name": "t", "args": args}}))
+            };
+            let response = |id: &str| event(json!({"response": {"id": id, "name": "t", "response": {}}}));
+            let events = vec![call(ids[1]), call(ids[2]), response(ids[2]), response(ids[1])];
+            let turns = [Invocation {
+                id: ids[0].into(),
+                trajectory: Trajectory::Events(events),
+                ..Invocation::default()
+            }];
+            let evidence = Evidence::turns(None, &turns);
+            let seal = Seal::without_codes(&evidence);
+            let question = Served::Conversation("m").questions(&evidence, &[], &seal).unwrap().remove(0);
+            assert!(question.prompt.contains(ids[0]) && question.prompt.contains(ids[1]));
+            question.identity.unwrap()
+        };
+        let first = of_run(["e-1", "c-1", "c-2"], "Oslo");
+        assert_eq!(first, of_run(["e-2", "c-3", "c-4"], "Oslo"));
+        assert_ne!(first, of_run(["e-1", "c-1", "c-2"], "Rome"));
+        assert_ne!(first, of_run(["e-1", "c-1", "c-1"], "Oslo"), "the responses are those of other calls");
+        assert_eq!(first.matches("kept").count(), 4, "arguments are not ids: {first}");
+    }
+
+    #[test]
     fn verdicts_of_the_service_are_read() {
         let reply = json!({"metricResults": [{"score": 0.5, "explanation": "e", "rubricVerdicts": [
             {"evaluatedRubric": {"rubricId": "r", "content": {"property": {"description": "d"}}}, "verdict": true},
@@ -275,5 +345,12 @@ mod tests {
         assert_eq!(rubrics, [("d", Some(1.0)), ("s", Some(0.0)), ("explanation", None)]);
         let failed = json!({"metricResults": [{"error": {"message": "quota"}}]});
         assert_eq!(read(&failed.to_string()).0, None);
+        for number in ["NaN", "\"NaN\"", "Infinity", "1e999", "-1e999"] {
+            assert_eq!(
+                read(&format!("{{\"metricResults\": [{{\"score\": {number}}}]}}")).0,
+                None,
+                "{number}"
+            );
+        }
     }
 }

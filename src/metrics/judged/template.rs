@@ -189,7 +189,7 @@ impl Judge for Template {
                 if samples > 0 && !is_answered(answered, id) {
                     let prompt = self.prompt(evidence, id, seal)?;
                     let shape = Some(self.shape());
-                    questions.push(Question { id, about, prompt, samples, shape });
+                    questions.push(Question { id, about, prompt, identity: None, samples, shape });
                 }
             }
         }
@@ -328,14 +328,19 @@ mod tests {
             reading: Reading::Careful,
         };
         let rated = |reply: &str| {
-            template(None).read_reply(reply, &Seal::of(&Evidence::turns(None, &[])), "bcdfghjk").0
+            template(None).read_reply(reply, &Seal::without_codes(&Evidence::default()), "bcdfghjk").0
         };
         assert_eq!(rated("ok {\"explanation\": \"e\", \"score\": -2}"), Some(-2.0));
         assert_eq!(rated("{\"score\": \"4\"}"), Some(4.0));
         assert_eq!(rated("{\"score\": 1} {\"score\": 5}"), None);
         assert_eq!(rated("five"), None);
+        for number in ["NaN", "\"NaN\"", "Infinity", "\"-inf\"", "1e999"] {
+            assert_eq!(rated(&format!("{{\"score\": {number}}}")), None, "{number}");
+        }
         let chosen = |reply: &str| {
-            template(Some("baseline")).read_reply(reply, &Seal::of(&Evidence::turns(None, &[])), "bcdfghjk").0
+            template(Some("baseline"))
+                .read_reply(reply, &Seal::without_codes(&Evidence::default()), "bcdfghjk")
+                .0
         };
         assert_eq!(chosen("{\"pairwise_choice\": \"SAME\"}"), Some(0.5));
         assert_eq!(chosen("{\"pairwise_choice\": \"b\"}"), Some(1.0));

@@ -164,6 +164,7 @@ impl Judge for UserQuality {
                 ],
                 &seal.code(QuestionId { turn, ..QuestionId::default() }, ""),
             ),
+            identity: None,
             samples: self.samples,
             shape: Some(AnswerShape::User),
         });
@@ -239,7 +240,7 @@ mod tests {
             assert_eq!(adk(reply), wanted, "{reply}");
         }
         let both = "{\"is_valid\": true} {\"is_valid\": false}";
-        let seal = Seal::of(&Evidence::turns(None, &[]));
+        let seal = Seal::without_codes(&Evidence::default());
         assert!(adk(both) == Some(true) && careful(both, &seal, "bcdfghjk").is_err());
     }
 }

@@ -1,7 +1,9 @@
 //! The comparison as JSON.
 
 use super::{ComparedRuns, outcome_of};
-use crate::analysis::{CaseFate, ComparedCase, RunToCompare};
+use crate::analysis::{
+    CaseFate, ComparedCase, OutcomeTest, OverallChange, PassCount, RunToCompare, ScoreTest,
+};
 use crate::domain::RunState;
 use serde_json::{Value, json};
 
@@ -17,27 +19,61 @@ impl ComparedRuns<'_> {
             at.map(|at| {
                 let set = run.plan.set_of(at);
                 let of = outcome_of(run, at);
+                let count = of.as_ref().map(|of| of.count);
+                let interval = count.and_then(PassCount::interval).map(|(low, high)| [low, high]);
                 json!({"eval_set": set.id, "file": set.file, "eval_id": run.plan.cases.eval_id(at),
-                       "status": of.status, "passed": of.passed, "attempts": of.ended, "reason": of.reason})
+                       "status": of.as_ref().map(|of| of.status),
+                       "passed": count.unwrap_or_default().passed,
+                       "attempts": of.as_ref().map_or(0, |of| of.ended),
+                       "pass_rate": count.and_then(PassCount::rate), "pass_rate_95": interval,
+                       "reason": of.map(|of| of.reason)})
             })
         };
         let case = |case: &ComparedCase| {
             let changed: Vec<&str> = case.changed.iter().map(|condition| condition.label()).collect();
-            json!({"fate": case.fate.key(), "changed": changed,
+            let is_removed = case.before.is_some_and(|at| self.removed.contains(&at));
+            json!({"fate": case.fate.key(), "changed": changed, "removed": is_removed,
                    "before": side(&self.before, case.before), "after": side(&self.after, case.after)})
         };
         let metrics = self.found.metrics.iter().map(|of| {
             json!({"metric": of.metric, "cases": of.cases, "before": of.before, "after": of.after,
-                   "difference": of.after - of.before, "wilcoxon_p": of.p})
+                   "difference": of.after - of.before, "test": of.test.key(), "p": of.test.p(),
+                   "wilcoxon_p": wilcoxon_p(of.test), "cases_with_other_options": of.other_options})
         });
+        let (overall, rule) = (&self.found.overall, &self.found.rule);
         json!({
             "evaltrail": env!("CARGO_PKG_VERSION"),
             "before": run(&self.before),
             "after": run(&self.after),
             "counts": counts,
-            "mcnemar_p": self.found.p(),
+            "rule": {"level": rule.level, "evidence": rule.evidence.name()},
+            "overall": {
+                "cases": overall.cases,
+                "passed": {"before": overall.passed.0, "after": overall.passed.1},
+                "pass_rate": overall.rates.map(|(before, after)| json!({"before": before, "after": after})),
+                "test": overall.test.key(),
+                "p": overall.test.p(),
+                "rates_p": overall.rates_p,
+            },
+            "mcnemar_p": mcnemar_p(overall),
             "metrics": metrics.collect::<Vec<_>>(),
             "cases": self.found.cases.iter().map(case).collect::<Vec<_>>(),
         })
+    }
+}
+
+/// The p-value of McNemar's test; `None` if the numbers of attempts differ, for which it does not hold.
+fn mcnemar_p(overall: &OverallChange) -> Option<f64> {
+    match overall.test {
+        OutcomeTest::McNemar(p) => Some(p),
+        OutcomeTest::Equal => (!overall.is_by_rates()).then_some(1.0),
+        OutcomeTest::Rates(_) => None,
+    }
+}
+
+fn wilcoxon_p(test: ScoreTest) -> Option<f64> {
+    match test {
+        ScoreTest::Wilcoxon(p) => Some(p),
+        _ => None,
     }
 }

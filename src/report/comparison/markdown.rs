@@ -1,6 +1,6 @@
 //! The comparison for a pull request.
 
-use super::{CaseResultWords, ComparedRuns, outcome_of, started_words, wilcoxon_words};
+use super::{CaseResultWords, ComparedRuns, changed_words, outcome_of, started_words};
 use crate::analysis::{ComparedCase, RunToCompare};
 use crate::domain::RunState;
 use crate::report::markdown::cell;
@@ -34,11 +34,12 @@ impl ComparedRuns<'_> {
     }
 
     fn case_row(&self, case: &ComparedCase) -> String {
-        let outcome = |run: &RunState, at: Option<usize>| at.map(|at| outcome_of(run, at));
+        let outcome = |run: &RunState, at: Option<usize>| at.and_then(|at| outcome_of(run, at));
         let (before, after) = (outcome(&self.before, case.before), outcome(&self.after, case.after));
         let sign = |outcome: Option<&CaseResultWords>| outcome.map_or("—".into(), |of| of.sign.clone());
         let (first, second) = (sign(before.as_ref()), sign(after.as_ref()));
         let reason = after.or(before).map(|of| of.reason).unwrap_or_default();
+        let reason = changed_words(case) + &reason;
         format!("| {first} | {second} | {} | {} |\n", cell(&self.name_with_former(case)), cell(&reason))
     }
 
@@ -46,12 +47,10 @@ impl ComparedRuns<'_> {
         if self.found.metrics.is_empty() {
             return;
         }
-        out.push_str(
-            "\n| metric | cases | first | second | difference | Wilcoxon, each metric by itself |\n",
-        );
+        out.push_str("\n| metric | cases | first | second | difference | test, each metric by itself |\n");
         out.push_str("|---|--:|--:|--:|--:|---|\n");
         for of in &self.found.metrics {
-            let (name, difference, p) = (cell(&of.metric), of.after - of.before, wilcoxon_words(of));
+            let (name, difference, p) = (cell(&of.metric), of.after - of.before, self.metric_words(of));
             let _ = writeln!(
                 out,
                 "| {name} | {} | {:.3} | {:.3} | {difference:+.3} | {p} |",

@@ -5,16 +5,16 @@ mod markdown;
 mod text;
 
 use crate::analysis::{
-    CaseFate, ChangedCondition, ComparedCase, ComparedMetric, RunComparison, RunToCompare,
+    CaseFate, ChangedCondition, ComparedCase, ComparedMetric, PassCount, RunComparison, RunToCompare,
+    cases_words,
 };
-use crate::domain::{RunState, Status, clean_line};
+use crate::domain::{RunState, Status, clean_line, worst_attempt};
+use std::collections::BTreeSet;
 
 /// Maximum number of cases of a list of changes.
 const LISTED: usize = 50;
 /// Maximum number of cases of the other lists.
 const OTHERS_LISTED: usize = 5;
-/// A p-value below it counts as more than noise.
-const SIGNIFICANT: f64 = 0.05;
 
 /// Two runs and their comparison.
 pub struct ComparedRuns<'a> {
@@ -24,6 +24,8 @@ pub struct ComparedRuns<'a> {
     pub after: RunToCompare<'a>,
     /// What became of the cases.
     pub found: &'a RunComparison,
+    /// The cases that passed in the first run and that the workspace does not have any more, by their positions in it.
+    pub removed: &'a BTreeSet<usize>,
 }
 
 /// The cases of one fate, as a report lists them.
@@ -44,28 +46,34 @@ impl FateList<'_> {
 impl ComparedRuns<'_> {
     /// The lists that are not empty, in the order of a report. Cases that still pass are in none.
     fn lists(&self) -> Vec<FateList<'_>> {
-        let list = |(fate, title, status)| {
-            let is_change = matches!(fate, CaseFate::Broke | CaseFate::Fixed | CaseFate::Edited);
-            let shown = if is_change { LISTED } else { OTHERS_LISTED };
-            FateList { title, status, cases: self.found.of(fate).collect(), shown }
+        let fates = [
+            (CaseFate::Broke, Status::Failed),
+            (CaseFate::Fixed, Status::Passed),
+            (CaseFate::Unclear, Status::NotEvaluated),
+            (CaseFate::Edited, Status::NotEvaluated),
+            (CaseFate::NotEvaluated, Status::NotEvaluated),
+            (CaseFate::StillFailing, Status::Failed),
+            (CaseFate::OnlyBefore, Status::Informational),
+            (CaseFate::OnlyAfter, Status::Informational),
+        ];
+        let is_removed = |case: &&ComparedCase| case.before.is_some_and(|at| self.removed.contains(&at));
+        let removed = FateList {
+            title: "removed, passed in the first run",
+            status: Status::NotEvaluated,
+            cases: self.found.of(CaseFate::OnlyBefore).filter(is_removed).collect(),
+            shown: LISTED,
         };
-        [
-            (CaseFate::Broke, "broke", Status::Failed),
-            (CaseFate::Fixed, "fixed", Status::Passed),
-            (CaseFate::Edited, "edited between the runs, not comparable", Status::NotEvaluated),
-            (
-                CaseFate::NotEvaluated,
-                "not evaluated in one of the runs, not comparable",
-                Status::NotEvaluated,
-            ),
-            (CaseFate::StillFailing, "still failing", Status::Failed),
-            (CaseFate::OnlyBefore, "only in the first run", Status::Informational),
-            (CaseFate::OnlyAfter, "only in the second run", Status::Informational),
-        ]
-        .map(list)
-        .into_iter()
-        .filter(|list| !list.cases.is_empty())
-        .collect()
+        let list = |(fate, status): (CaseFate, Status)| {
+            let is_change =
+                matches!(fate, CaseFate::Broke | CaseFate::Fixed | CaseFate::Unclear | CaseFate::Edited);
+            let shown = if is_change { LISTED } else { OTHERS_LISTED };
+            let cases = self.found.of(fate).filter(|case| fate != CaseFate::OnlyBefore || !is_removed(case));
+            FateList { title: fate.heading(), status, cases: cases.collect(), shown }
+        };
+        let mut lists: Vec<FateList> = fates.into_iter().map(list).collect();
+        lists.insert(3, removed);
+        lists.retain(|list| !list.cases.is_empty());
+        lists
     }
 
     /// What makes the comparison less than it seems: unfinished runs, and conditions that differ.
@@ -86,18 +94,30 @@ impl ComparedRuns<'_> {
         ]
         .into_iter()
         .filter_map(|condition| {
-            let count = self.found.cases.iter().filter(|case| case.changed.contains(&condition)).count();
-            (count > 0).then(|| format!("{} changed in between for {}", condition.label(), cases(count)))
+            let count = self.found.changed_in(condition);
+            (count > 0)
+                .then(|| format!("{} changed in between for {}", condition.label(), cases_words(count)))
         });
-        unfinished.chain(changed).collect()
+        unfinished.chain(changed).chain(self.found.undecidable_words()).collect()
     }
 
-    /// The name of a case; of a renamed one also the name before.
+    /// The name of a case; of a renamed or moved one also what it was before.
     fn name_with_former(&self, case: &ComparedCase) -> String {
         let name = self.name_now(case);
-        match case.before.filter(|_| case.changed.contains(&ChangedCondition::Name)) {
-            Some(before) => format!("{name} (was {})", name_of(&self.before, before)),
-            None => name,
+        let (Some(a), Some(b)) = (case.before, case.after) else { return name };
+        let file = |run: &RunState, at: usize| clean_line(&run.plan.set_of(at).file).into_owned();
+        let (is_renamed, has_moved) =
+            (case.changed.contains(&ChangedCondition::Name), case.changed.contains(&ChangedCondition::File));
+        let former = name_of(&self.before, a);
+        match (is_renamed, has_moved) {
+            (false, false) => name,
+            (true, false) => format!("{name} (was {former})"),
+            (false, true) => {
+                format!("{name} (was in {}, now in {})", file(&self.before, a), file(&self.after, b))
+            }
+            (true, true) => {
+                format!("{name} (was {former} in {}, now in {})", file(&self.before, a), file(&self.after, b))
+            }
         }
     }
 
@@ -111,59 +131,51 @@ impl ComparedRuns<'_> {
 
     /// "16 → 17 of 20 comparable cases passed: 1 broke, 2 fixed  (McNemar p 1.0000, could be noise)".
     fn conclusion(&self) -> String {
-        let count = |fate| self.found.of(fate).count();
-        let (broke, fixed) = (count(CaseFate::Broke), count(CaseFate::Fixed));
-        let passing = count(CaseFate::StillPassing);
-        let compared = broke + fixed + passing + count(CaseFate::StillFailing);
-        let p = match broke + fixed {
-            0 => "no case changed its outcome".to_string(),
-            _ => format!("McNemar {}", p_words(self.found.p())),
-        };
-        let passed =
-            format!("{} → {} of {compared} comparable cases passed", passing + broke, passing + fixed);
-        format!("{passed}: {broke} broke, {fixed} fixed  ({p})")
+        let found = self.found;
+        format!("{}: {}  ({})", found.overall.passed_words(), found.changes_words(), found.test_words())
     }
+
+    /// The significance of a metric's difference, and whether the metric was another one.
+    fn metric_words(&self, of: &ComparedMetric) -> String {
+        let test = self.found.score_words(of.test);
+        [Some(test), of.other_options_words()].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// What differs between the results of a case beside its name and file, in brackets; empty if nothing does.
+fn changed_words(case: &ComparedCase) -> String {
+    let is_listed = |of: &&ChangedCondition| !matches!(of, ChangedCondition::Name | ChangedCondition::File);
+    let changed: Vec<&str> = case.changed.iter().filter(is_listed).map(|of| of.label()).collect();
+    if changed.is_empty() { String::new() } else { format!("[other {}] ", changed.join(", other ")) }
 }
 
 /// The outcome of a case in one run.
 struct CaseResultWords {
     status: Status,
-    /// The sign of the status; with several attempts also how many passed.
+    /// The sign of the status; with several attempts also how many passed, and the 95 % interval of the pass rate.
     sign: String,
-    passed: usize,
+    count: PassCount,
     ended: usize,
     reason: String,
 }
 
-fn outcome_of(run: &RunState, case: usize) -> CaseResultWords {
+/// `None` if no attempt of the case ended.
+fn outcome_of(run: &RunState, case: usize) -> Option<CaseResultWords> {
     let attempts = run.attempts_of(case);
-    let passed = attempts.iter().filter(|attempt| attempt.status == Status::Passed).count();
-    let failed = attempts.iter().find(|attempt| attempt.status != Status::Passed);
-    let status = failed.map_or(Status::Passed, |attempt| attempt.status);
-    let rate = if attempts.len() > 1 { format!(" {passed}/{}", attempts.len()) } else { String::new() };
-    let reason = failed.map(|attempt| clean_line(attempt.reason()).into_owned()).unwrap_or_default();
-    CaseResultWords {
-        status,
-        sign: format!("{}{rate}", status.glyph()),
-        passed,
+    let (worst, count) = (worst_attempt(&attempts)?, PassCount::of(&attempts));
+    let interval = count.interval_words().map(|words| format!(" ({words})")).unwrap_or_default();
+    let rate = if attempts.len() > 1 { format!(" {}{interval}", count.words()) } else { String::new() };
+    Some(CaseResultWords {
+        status: worst.status,
+        sign: format!("{}{rate}", worst.status.glyph()),
+        count,
         ended: attempts.len(),
-        reason,
-    }
+        reason: clean_line(worst.reason()).into_owned(),
+    })
 }
 
 fn name_of(run: &RunState, case: usize) -> String {
-    let (set, id) = (&run.plan.set_of(case).id, run.plan.cases.eval_id(case));
-    format!("{} › {}", clean_line(set), clean_line(id))
-}
-
-fn cases(count: usize) -> String {
-    if count == 1 { "1 case".into() } else { format!("{count} cases") }
-}
-
-/// A p-value in words: "p 0.0123" or "p 0.4000, could be noise".
-pub fn p_words(p: f64) -> String {
-    let number = if p < 0.0001 { "p < 0.0001".to_string() } else { format!("p {p:.4}") };
-    if p < SIGNIFICANT { number } else { format!("{number}, could be noise") }
+    format!("{} › {}", clean_line(&run.plan.set_name(case)), clean_line(run.plan.cases.eval_id(case)))
 }
 
 /// The time of a run's start, in UTC, to the minute.
@@ -171,7 +183,5 @@ pub fn started_words(started: &str) -> String {
     clean_line(started.get(..16).unwrap_or(started)).replace('T', " ")
 }
 
-/// The significance of a metric's difference, in words.
-fn wilcoxon_words(of: &ComparedMetric) -> String {
-    of.p.map_or("no score differs".to_string(), p_words)
-}
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! The comparison for a terminal or a log.
 
-use super::{CaseResultWords, ComparedRuns, outcome_of, started_words, wilcoxon_words};
+use super::{CaseResultWords, ComparedRuns, changed_words, outcome_of, started_words};
 use crate::analysis::{ComparedCase, RunToCompare};
 use crate::domain::{RunState, Status, clean_line};
 use crate::report::Paint;
@@ -40,14 +40,15 @@ impl ComparedRuns<'_> {
 
     /// The name of a case, its outcomes, and the reason where it does not pass now.
     fn case_line(&self, case: &ComparedCase, paint: Paint) -> String {
-        let outcome = |run: &RunState, at: Option<usize>| at.map(|at| outcome_of(run, at));
+        let outcome = |run: &RunState, at: Option<usize>| at.and_then(|at| outcome_of(run, at));
         let (before, after) = (outcome(&self.before, case.before), outcome(&self.after, case.after));
         let sign = |outcome: &Option<CaseResultWords>| {
             outcome.as_ref().map_or("·".into(), |of| paint.status(of.status, &of.sign))
         };
         let name = self.name_with_former(case);
         let reason = after.as_ref().or(before.as_ref()).map(|of| of.reason.clone()).unwrap_or_default();
-        format!("{} → {} {name}  {}", sign(&before), sign(&after), paint.faint(&reason))
+        let changed = changed_words(case);
+        format!("{} → {} {name}  {changed}{}", sign(&before), sign(&after), paint.faint(&reason))
             .trim_end()
             .to_string()
     }
@@ -60,12 +61,12 @@ impl ComparedRuns<'_> {
         let width = metrics.iter().map(|of| of.metric.chars().count()).max().unwrap_or(0).max(6);
         let head = format!(
             "{:width$} {:>7} {:>8} {:>8} {:>10}  {}",
-            "metric", "cases", "first", "second", "difference", "Wilcoxon, each metric by itself"
+            "metric", "cases", "first", "second", "difference", "test, each metric by itself"
         );
         let mut out = format!("\n{}\n", paint.faint(&head));
         for of in metrics {
             let difference = of.after - of.before;
-            let p = wilcoxon_words(of);
+            let p = self.metric_words(of);
             let _ = writeln!(
                 out,
                 "{:width$} {:>7} {:>8.3} {:>8.3} {difference:>+10.3}  {p}",

@@ -1,12 +1,18 @@
 //! A test double for the APIs of judge models. It checks each request against the protocol of its provider; invalid
 //! requests are rejected and recorded.
 
+use evaltrail::metrics::{CodeKey, Evidence, JudgedCase, JudgedMetric};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
+
+/// A metric applied to a case, with codes that are the same in each test.
+pub fn judged_case<'a>(metric: &'a JudgedMetric, evidence: &Evidence<'a>) -> JudgedCase<'a> {
+    metric.of_case(evidence, &CodeKey::new([7; 32]))
+}
 
 /// A request as it was received.
 #[derive(Clone, Debug)]
@@ -429,4 +435,10 @@ fn text(value: &Value) -> Result<String, String> {
 
 fn is(found: &str, wanted: &str) -> Result<(), String> {
     if found == wanted { Ok(()) } else { Err(format!("expected {wanted}, found {found}")) }
+}
+
+/// The codes in a prompt, in their order.
+pub fn codes(prompt: &str) -> Vec<String> {
+    let pattern = regex::Regex::new(r#"(?:\[code: |"code": ")([a-z]{8})\b"#).unwrap();
+    pattern.captures_iter(prompt).map(|found| found[1].to_string()).collect()
 }

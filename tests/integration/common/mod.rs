@@ -7,6 +7,7 @@ pub mod server;
 pub mod store;
 pub mod terminal;
 pub mod scripted;
+pub mod watchdog;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 
 /// The root of the repository.
 pub fn root() -> PathBuf {
+    watchdog::watch_this_test();
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
@@ -26,6 +28,7 @@ pub fn oracle() -> Option<PathBuf> {
 
 /// A command for the binary, whose own files are separate from the user's.
 pub fn evaltrail(home: &Path) -> Command {
+    watchdog::watch_this_test();
     let mut command = Command::new(env!("CARGO_BIN_EXE_evaltrail"));
     command.env("EVALTRAIL_HOME", home).env_remove("NO_COLOR").stdin(Stdio::null());
     // A scheduler may run the tests.
@@ -49,6 +52,7 @@ pub struct Place {
 impl Place {
     /// Creates a folder with files, given by their paths and contents.
     pub fn new(files: &[(&str, String)]) -> Place {
+        watchdog::watch_this_test();
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {
             let path = folder.path().join(name);

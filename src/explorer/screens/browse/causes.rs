@@ -1,7 +1,7 @@
 //! Failures by cause.
 
 use crate::analysis::{FailureGroup, FailureGroups, group_failures};
-use crate::domain::{Cause, causes_of_first_failure};
+use crate::domain::{Cause, causes_of_worst_attempt};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::model::Model;
 use crate::explorer::screens::browse::state::Narrowing;
@@ -17,7 +17,7 @@ pub(crate) struct CauseGroup {
 
 /// The cases among these that failed, and what they share.
 fn failures(model: &Model, cases: &[CaseRef]) -> (Vec<CaseRef>, FailureGroups) {
-    let causes_of = |case: &CaseRef| causes_of_first_failure(&model.outcomes.get(*case)?.attempts);
+    let causes_of = |case: &CaseRef| causes_of_worst_attempt(&model.outcomes.get(*case)?.attempts);
     let failed: Vec<(CaseRef, &[Cause])> =
         cases.iter().filter_map(|case| Some((*case, causes_of(case)?))).collect();
     let found = group_failures(failed.iter().map(|(_, causes)| *causes));

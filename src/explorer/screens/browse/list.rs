@@ -5,8 +5,9 @@ use super::cursor_style;
 use super::order::Order;
 use super::reason::{note_reason, reason};
 use super::state::{Node, Pane};
+use crate::analysis::PassCount;
 use crate::diff::{Span, wrap_line};
-use crate::domain::{AttemptSummary, MetricSummary, Status, Totals, clean_line};
+use crate::domain::{AttemptSummary, MetricSummary, Status, Totals, clean_line, score_text, seconds_text};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::case_trend::{points, put_sparkline};
 use crate::explorer::commands::enabled::can_write_set;
@@ -15,7 +16,7 @@ use crate::explorer::decisions::{quarantine_of, quarantined_totals};
 use crate::explorer::layout::{Layout, case_rows, inside};
 use crate::explorer::model::Model;
 use crate::explorer::outcomes::CaseOutcome;
-use crate::explorer::set_view::SetState;
+use crate::explorer::set_view::{SetState, set_label};
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right, put_spans};
 use crate::explorer::widgets::{counts_text, panel, panel_note, scrollbar, spinner};
@@ -78,7 +79,7 @@ impl Columns {
         let attempts = take(if_shown(Column::Attempts, attempts_width(&outcomes)), 8);
         let is_across_sets = !matches!(model.browse.nodes.get(model.browse.node), Some(Node::Set(_)) | None);
         let widest =
-            rows.iter().map(|case| columns_of(&model.sets[case.set].path.stem) + 2).max().unwrap_or(0);
+            rows.iter().map(|case| columns_of(&set_label(&model.sets, case.set)) + 2).max().unwrap_or(0);
         let set = if is_across_sets { widest.min(SET_WIDTH) } else { 0 };
         let set = take(if_shown(Column::Set, set), 8);
         let is_unreadable = |case: &CaseRef| problem(model, *case).is_some();
@@ -131,12 +132,12 @@ fn runs_width(model: &Model, rows: &[CaseRef]) -> u16 {
 
 /// `✓✗✓ 2/3`: a sign for each attempt, unless there are many, and how many passed.
 pub(super) fn attempt_words(attempts: &[Status]) -> String {
-    let passed = attempts.iter().filter(|status| **status == Status::Passed).count();
+    let rate = PassCount::of_statuses(attempts.iter().copied()).words();
     let signs: String = match attempts.len() {
         0..=SIGNS_AT_MOST => attempts.iter().map(|status| status.glyph()).collect::<String>() + " ",
         _ => String::new(),
     };
-    format!("{signs}{passed}/{}", attempts.len())
+    format!("{signs}{rate}")
 }
 
 /// The metrics with a threshold of these cases: those that some case failed first, else in their order.
@@ -319,7 +320,7 @@ fn case_row(
     let mut x = row.x + SIGNS;
     name(model, case, (x, row.y), columns.name, style, theme, buffer);
     x += columns.name;
-    put(buffer, x, row.y, columns.set.saturating_sub(1), &model.sets[case.set].path.stem, style);
+    put(buffer, x, row.y, columns.set.saturating_sub(1), &set_label(&model.sets, case.set), style);
     x += columns.set;
     let worst = outcome.and_then(CaseOutcome::worst_attempt);
     if let Some(outcome) = outcome.filter(|outcome| outcome.attempts.len() > 1) {
@@ -344,8 +345,8 @@ fn case_row(
     }
     x += columns.turns;
     if let Some(outcome) = outcome.filter(|_| columns.time > 0) {
-        let longest = outcome.attempts.iter().map(|attempt| attempt.latency_s).fold(0.0, f64::max);
-        put_right(buffer, x + columns.time - 1, row.y, columns.time, &format!("{longest:.1}s"), style);
+        let longest = outcome.attempts.iter().filter_map(|attempt| attempt.latency_s).reduce(f64::max);
+        put_right(buffer, x + columns.time - 1, row.y, columns.time, &seconds_text(longest), style);
     }
     x += columns.time;
     put_sparkline(model, case, (x, row.y), columns.runs.saturating_sub(1), style, theme, buffer);
@@ -404,7 +405,7 @@ fn score_words(metric: &MetricSummary) -> String {
         return rubric_words(&metric.rubrics);
     }
     match metric.score {
-        Some(score) => format!("{} {score:.2}", metric.status.glyph()),
+        Some(score) => format!("{} {}", metric.status.glyph(), score_text(score)),
         None => metric.status.glyph().to_string(),
     }
 }

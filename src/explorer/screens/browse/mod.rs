@@ -3,7 +3,9 @@
 pub(crate) mod causes;
 pub mod columns;
 mod empty;
+mod filtered_case;
 mod list;
+pub mod matched;
 pub mod order;
 mod preview;
 mod reason;

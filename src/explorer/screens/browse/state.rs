@@ -1,6 +1,7 @@
 //! State of the home screen.
 
 use super::columns::Column;
+use super::matched::Matched;
 use super::order::Order;
 use crate::domain::{Cause, Query};
 use crate::explorer::case_ref::CaseRef;
@@ -81,6 +82,8 @@ pub struct Browse {
     pub filter: String,
     /// The filter, parsed.
     pub query: Query,
+    /// The cases that match the filter.
+    pub matched: Matched,
     /// What the list is narrowed to, beside the filter.
     pub narrowing: Option<NarrowedTo>,
     /// The order of the list.
@@ -107,6 +110,7 @@ impl Browse {
             pane: Pane::Cases,
             filter: String::new(),
             query: Query::default(),
+            matched: Matched::default(),
             narrowing: None,
             order: Order::File,
             hidden: BTreeSet::new(),

@@ -1,10 +1,10 @@
 //! Updates of the home screen.
 
-use crate::domain::{Query, Status, Subject, causes_of_first_failure};
+use crate::analysis::PassCount;
+use crate::domain::{Query, Status};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::case_trend::first_failed_run;
 use crate::explorer::commands::Motion;
-use crate::explorer::decisions::quarantine_of;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::{case_rows, inside};
 use crate::explorer::message::Mouse;
@@ -12,12 +12,12 @@ use crate::explorer::model::{Model, Screen};
 use crate::explorer::opened_run;
 use crate::explorer::screens::browse::causes::{CauseGroup, cause_groups, sort_by_cause};
 use crate::explorer::screens::browse::columns::Column;
+use crate::explorer::screens::browse::filtered_case::ListedCase;
+use crate::explorer::screens::browse::matched::{FilteredSet, Matched};
 use crate::explorer::screens::browse::order::Order;
 use crate::explorer::screens::browse::state::{Browse, NarrowedTo, Node, Pane};
 use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::screens::{case, layout};
-use crate::explorer::set_view::SetState;
-use crate::formats::SetFile;
 use std::cmp::Reverse;
 
 pub(crate) fn scroll(model: &mut Model, motion: Motion) {
@@ -153,7 +153,8 @@ pub(crate) fn set_filter(model: &mut Model, typed: String, query: Query) {
 /// Rebuilds the list: the cases of the chosen sets that match the filter and the narrowing, in order. The cursor stays on its case.
 pub(crate) fn relist(model: &mut Model) {
     let before = model.browse.visible.get(model.browse.cursor).copied();
-    let mut visible = filtered_cases(model);
+    model.browse.matched = matched(model);
+    let mut visible = model.browse.matched.cases.clone();
     if let Some(narrowing) = &model.browse.narrowing {
         visible.retain(|case| narrowing.cases.contains(case));
     }
@@ -177,16 +178,23 @@ pub(crate) fn relist(model: &mut Model) {
     model.browse.visible = visible;
 }
 
-/// The cases of the chosen sets that match the filter, in the order of their files.
-fn filtered_cases(model: &Model) -> Vec<CaseRef> {
-    let sets =
-        model.browse.nodes.get(model.browse.node).map(|node| model.sets_under(node)).unwrap_or_default();
-    sets.into_iter().flat_map(|set| listed(model, set)).collect()
+/// The cases of the chosen sets that match the filter.
+fn matched(model: &Model) -> Matched {
+    let browse = &model.browse;
+    let sets = browse.nodes.get(browse.node).map(|node| model.sets_under(node)).unwrap_or_default();
+    let filtered = |set: usize| {
+        let summaries = model.sets[set].summaries.clone();
+        Some(FilteredSet { set, file: model.file(set)?.clone(), summaries })
+    };
+    let sets = sets.into_iter().filter_map(filtered).collect();
+    Matched::of(sets, &browse.query, &browse.matched, |set, case| {
+        browse.query.matches(&ListedCase { model, file: &set.file, case })
+    })
 }
 
 /// The groups of the cases that the tree and the filter list, whether the list is narrowed or not.
 pub(crate) fn groups_here(model: &Model) -> Vec<CauseGroup> {
-    cause_groups(model, &filtered_cases(model))
+    cause_groups(model, &matched(model).cases)
 }
 
 /// Narrows the list to a group, or shows all cases again.
@@ -205,11 +213,10 @@ fn disputed(model: &Model, case: CaseRef) -> (bool, u64) {
     (outcome.is_some_and(|outcome| outcome.unsteady), (most * 1000.0) as u64)
 }
 
-/// Sort key: the share of passed attempts, in thousandths. Cases that were not run come last.
+/// Sort key: the pass rate, in thousandths. Cases without an evaluated attempt come last.
 fn passed_thousandths(model: &Model, case: CaseRef) -> usize {
-    let Some(outcome) = model.outcomes.get(case) else { return usize::MAX };
-    let passed = outcome.attempts.iter().filter(|attempt| attempt.status == Status::Passed).count();
-    passed * 1000 / outcome.attempts.len().max(1)
+    let rate = model.outcomes.get(case).and_then(|outcome| PassCount::of(&outcome.attempts).rate());
+    rate.map_or(usize::MAX, |rate| (rate * 1000.0) as usize)
 }
 
 /// Sort key: the lowest score of a deciding metric, in thousandths. Cases without a score come last.
@@ -224,43 +231,13 @@ fn turns(model: &Model, case: CaseRef) -> usize {
     summaries.and_then(|summaries| summaries.get(case.index)).map_or(0, |summary| summary.turns)
 }
 
-fn listed(model: &Model, set: usize) -> Vec<CaseRef> {
-    let SetState::Ready(file, _) = &model.sets[set].state else { return Vec::new() };
-    let all = (0..file.len()).map(|index| CaseRef { set, index });
-    match model.browse.query.is_empty() {
-        true => all.collect(),
-        false => all.filter(|case| matches(model, file, *case, &model.browse.query)).collect(),
-    }
-}
-
 /// The cases that match a filter.
 pub(crate) fn filtered(model: &Model, cases: &[CaseRef], query: &Query) -> Vec<CaseRef> {
     let is_left = |case: &CaseRef| {
-        query.is_empty() || model.file(case.set).is_some_and(|file| matches(model, file, *case, query))
+        let matches = |file| query.matches(&ListedCase { model, file, case: *case });
+        query.is_empty() || model.file(case.set).is_some_and(|file| matches(file))
     };
     cases.iter().copied().filter(is_left).collect()
-}
-
-fn matches(model: &Model, file: &SetFile, case: CaseRef, query: &Query) -> bool {
-    let view = &model.sets[case.set];
-    let summary = view.summaries.as_ref().and_then(|summaries| summaries.get(case.index));
-    let outcome = model.outcomes.get(case);
-    let attempt = outcome.and_then(|outcome| outcome.attempts.first());
-    query.matches(&Subject {
-        eval_id: &file.eval_id(case.index),
-        set: &view.path.stem,
-        agent: view.agent.as_deref().unwrap_or_default(),
-        turns: summary.map_or(0, |summary| summary.turns),
-        text: summary.map_or("", |summary| summary.text.as_str()),
-        tools: summary.map_or(&[], |summary| summary.tools.as_slice()),
-        tags: model.notes(case).map_or(&[], |notes| notes.tags.as_slice()),
-        status: outcome.map(|outcome| outcome.worst),
-        unsteady: outcome.is_some_and(|outcome| outcome.unsteady),
-        quarantined: quarantine_of(model, case).is_some(),
-        flaky: outcome.is_some_and(|outcome| outcome.is_flaky),
-        metrics: attempt.map_or(&[], |attempt| attempt.metrics.as_slice()),
-        causes: outcome.and_then(|outcome| causes_of_first_failure(&outcome.attempts)).unwrap_or_default(),
-    })
 }
 
 fn rank(status: Option<Status>) -> u8 {
@@ -275,7 +252,11 @@ fn rank(status: Option<Status>) -> u8 {
 
 fn milliseconds(model: &Model, case: CaseRef) -> u64 {
     let slowest = model.outcomes.get(case).into_iter().flat_map(|outcome| &outcome.attempts);
-    slowest.map(|attempt| (attempt.latency_s * 1000.0) as u64).max().unwrap_or(0)
+    slowest
+        .filter_map(|attempt| attempt.latency_s)
+        .map(|seconds| (seconds * 1000.0) as u64)
+        .max()
+        .unwrap_or(0)
 }
 
 /// Updates the preview to the case under the cursor and its latest result.

@@ -194,10 +194,9 @@ pub(crate) fn is_large(compared: &Compared) -> bool {
     weights + replies.map(String::len).sum::<usize>() > LARGE
 }
 
-/// Whether searching for the smallest relaxation takes noticeable time. The search rescores calls and responses a
-/// dozen times.
+/// Whether searching for the smallest relaxation takes noticeable time. The search rescores calls a few dozen times.
 pub(crate) fn is_slow_to_relax(compared: &Compared) -> bool {
-    const LARGE: usize = 96 << 10;
+    const LARGE: usize = 32 << 10;
     let weight = |turn: &Invocation| {
         let args: usize = turn.calls().iter().map(|call| deep_len(call.args.as_ref())).sum();
         shown_response(turn).len() + args

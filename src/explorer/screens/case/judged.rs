@@ -4,6 +4,7 @@
 use crate::diff::{Line, Span, Tone, wrap_line};
 use crate::domain::{
     Asked, Attempt, HumanVerdict, Judgement, MetricResult, Rubric, RubricScore, Sample, Status, clean_line,
+    compared_texts, score_text,
 };
 use crate::explorer::screens::case::body::BodyLine;
 use crate::metrics::criterion_of;
@@ -87,8 +88,11 @@ impl Lines {
         people: &[HumanVerdict],
     ) {
         let numbers = match (metric.score, metric.threshold) {
-            (Some(score), Some(threshold)) => format!("  {score:.2} / {threshold:.2}"),
-            (Some(score), None) => format!("  {score:.2}"),
+            (Some(score), Some(threshold)) => {
+                let (score, threshold) = compared_texts(score, threshold);
+                format!("  {score} / {threshold}")
+            }
+            (Some(score), None) => format!("  {}", score_text(score)),
             _ => String::new(),
         };
         let unsteady = if metric.is_unsteady() { "  ≈ unsteady" } else { "" };
@@ -245,7 +249,8 @@ fn headline(metric: &MetricResult, judgement: &Judgement) -> String {
     let mut words = vec![judgement.model.clone(), judgement.spent.words()];
     if let (Some(score), Some(threshold)) = (metric.score, metric.threshold) {
         let side = if score >= threshold { "above" } else { "below" };
-        words.push(format!("{:.2} {side} the threshold", (score - threshold).abs()));
+        let (distance, _) = compared_texts((score - threshold).abs(), 0.0);
+        words.push(format!("{distance} {side} the threshold"));
     }
     if let Some((low, high)) = judgement.spread() {
         words.push(format!("single samples {low:.2} to {high:.2}"));

@@ -47,7 +47,7 @@ fn rate_words(model: &Model, case: CaseRef) -> Option<String> {
     let (low, high) = count.interval().filter(|_| attempts.len() > 1)?;
     let flaky = if count.is_flaky() { "flaky: " } else { "" };
     let (low, high) = (low * 100.0, high * 100.0);
-    Some(format!("{flaky}{}/{} passed (95 %: {low:.0} to {high:.0} %)", count.passed, count.of))
+    Some(format!("{flaky}{} passed (95 %: {low:.0} to {high:.0} %)", count.words()))
 }
 
 fn status_words(attempt: Option<&Arc<EndedAttempt>>, theme: &Theme) -> (String, ratatui::style::Style) {

@@ -2,7 +2,7 @@
 //! reason. Failed metrics come first and with their full reason.
 
 use crate::diff::{Line, Span, Tone, wrap_line};
-use crate::domain::{AttemptSummary, MetricSummary, Status, clean_line};
+use crate::domain::{AttemptSummary, MetricSummary, Status, clean_line, compared_texts, score_text};
 use crate::explorer::case_trend::since_words;
 use crate::explorer::commands::{APPLY_SUGGESTION, Context, JUDGE_AGAIN, QUEUE_RELAX, RUN, SCORE};
 use crate::explorer::model::Model;
@@ -150,8 +150,11 @@ fn in_order(attempt: &AttemptSummary) -> Vec<&MetricSummary> {
 
 fn metric_lines(metric: &MetricSummary, width: usize, whole: bool, lines: &mut Vec<VerdictLine>) {
     let numbers = match (metric.score, metric.threshold) {
-        (Some(score), Some(threshold)) => format!("{score:.2} / {threshold:.2}"),
-        (Some(score), None) => format!("{score:.2}"),
+        (Some(score), Some(threshold)) => {
+            let (score, threshold) = compared_texts(score, threshold);
+            format!("{score} / {threshold}")
+        }
+        (Some(score), None) => score_text(score),
         _ => String::new(),
     };
     let narrow = width < NARROW;

@@ -2,7 +2,7 @@
 
 use super::state::{CaseColumns, ColumnLine};
 use crate::diff::{Line, Row, Span, Tone, align, call_rows, diff_words, text_rows, wrap_line};
-use crate::domain::{Attempt, Invocation, MetricResult, ToolCall, clean_line};
+use crate::domain::{Attempt, Invocation, MetricResult, ToolCall, clean_line, score_text};
 use crate::explorer::screens::case::body::shown_response;
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -117,7 +117,7 @@ fn metric_lines(lines: &mut Vec<ColumnLine>, before: Option<&Arc<Attempt>>, afte
 fn score_words(metrics: &[MetricResult], name: &str) -> String {
     let metric = metrics.iter().find(|metric| metric.metric == name);
     metric.map_or("·".to_string(), |metric| match metric.score {
-        Some(score) => format!("{} {score:.2}", metric.status.glyph()),
+        Some(score) => format!("{} {}", metric.status.glyph(), score_text(score)),
         None => metric.status.glyph().to_string(),
     })
 }

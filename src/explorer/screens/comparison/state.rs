@@ -2,7 +2,7 @@
 
 use crate::analysis::{CaseFate, ComparedCase, RunComparison};
 use crate::diff::Line;
-use crate::domain::{Attempt, EndedAttempt, RunState, Status};
+use crate::domain::{Attempt, EndedAttempt, RunState, worst_attempt};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -16,11 +16,9 @@ pub struct ComparedRun {
 }
 
 impl ComparedRun {
-    /// The attempt that represents a case: the first one that did not pass; if all passed, the first one.
+    /// The attempt that represents a case ([`worst_attempt`]).
     pub fn shown_attempt(&self, case: usize) -> Option<Arc<EndedAttempt>> {
-        let attempts = self.state.attempts_of(case);
-        let failed = attempts.iter().find(|attempt| attempt.status != Status::Passed);
-        failed.or(attempts.first()).cloned()
+        worst_attempt(&self.state.attempts_of(case)).cloned()
     }
 
     /// The id of a case.

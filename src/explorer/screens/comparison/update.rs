@@ -104,6 +104,7 @@ fn notes_on(case: &ComparedCase) -> Vec<String> {
     }
     let label = |condition: &ChangedCondition| match condition {
         ChangedCondition::Name => "the name of the case".to_string(),
+        ChangedCondition::File => "the file of the case".to_string(),
         other => format!("the {}", other.label()),
     };
     let changed: Vec<String> = case.changed.iter().map(label).collect();

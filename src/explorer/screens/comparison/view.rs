@@ -1,15 +1,17 @@
 //! Drawing of the list of cases of two runs, and of their metrics.
 
-use crate::analysis::{CaseFate, ComparedCase};
+use crate::analysis::{CaseFate, ChangedCondition, ComparedCase, PassCount};
+use crate::diff::{Span, Tone, wrap_line};
 use crate::domain::EndedAttempt;
-use crate::domain::{Status, clean_line};
+use crate::domain::{Status, clean_line, worst_attempt};
 use crate::explorer::Layout;
 use crate::explorer::model::{Model, Screen};
-use crate::explorer::screens::comparison::state::{ComparedPair, ComparisonRow, ComparisonScreen};
+use crate::explorer::screens::comparison::state::{
+    ComparedPair, ComparedRun, ComparisonRow, ComparisonScreen,
+};
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
 use crate::explorer::widgets::{panel, panel_note, scrollbar};
-use crate::report::p_words;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
@@ -54,10 +56,15 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
 }
 
 fn list(screen: &ComparisonScreen, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let count = |fate| screen.pair.found.of(fate).count();
-    let title = format!("{} broke · {} fixed", count(CaseFate::Broke), count(CaseFate::Fixed));
+    let title = screen.pair.found.changes_words().replace(", ", " · ");
     let inner = panel(area, &title, true, theme, buffer);
-    panel_note(area, area.y, &passed_words(&screen.pair), theme.style(Role::Title), buffer);
+    panel_note(
+        area,
+        area.y,
+        &screen.pair.found.overall.short_passed_words(),
+        theme.style(Role::Title),
+        buffer,
+    );
     if screen.rows.is_empty() {
         put(
             buffer,
@@ -77,7 +84,7 @@ fn list(screen: &ComparisonScreen, area: Rect, theme: &Theme, buffer: &mut Buffe
         match screen.rows[at] {
             ComparisonRow::Heading(fate, count) => {
                 let sign = if screen.folded.contains(&fate) { "▸" } else { "▾" };
-                let words = format!("{sign} {count} {}", heading(fate));
+                let words = format!("{sign} {count} {}", fate.heading());
                 let look = theme.within(style, role_of(fate, theme));
                 put(buffer, row.x, row.y, row.width, &words, look);
             }
@@ -89,33 +96,11 @@ fn list(screen: &ComparisonScreen, area: Rect, theme: &Theme, buffer: &mut Buffe
     scrollbar(area, screen.offset, rows, screen.rows.len(), theme, buffer);
 }
 
-/// "37 → 41 of 52 passed", over the cases that can be compared.
-fn passed_words(pair: &ComparedPair) -> String {
-    let count = |fate| pair.found.of(fate).count();
-    let (broke, fixed) = (count(CaseFate::Broke), count(CaseFate::Fixed));
-    let (passing, failing) = (count(CaseFate::StillPassing), count(CaseFate::StillFailing));
-    let all = broke + fixed + passing + failing;
-    format!("{} → {} of {all} passed", passing + broke, passing + fixed)
-}
-
-fn heading(fate: CaseFate) -> &'static str {
-    match fate {
-        CaseFate::Broke => "broke",
-        CaseFate::Fixed => "fixed",
-        CaseFate::Edited => "edited between the runs, not comparable",
-        CaseFate::NotEvaluated => "not evaluated in one of the runs, not comparable",
-        CaseFate::StillFailing => "still failing",
-        CaseFate::StillPassing => "still passing",
-        CaseFate::OnlyBefore => "only in the first run",
-        CaseFate::OnlyAfter => "only in the second run",
-    }
-}
-
 fn role_of(fate: CaseFate, theme: &Theme) -> Style {
     match fate {
         CaseFate::Broke | CaseFate::StillFailing => theme.status(Status::Failed),
         CaseFate::Fixed | CaseFate::StillPassing => theme.status(Status::Passed),
-        CaseFate::Edited | CaseFate::NotEvaluated => theme.status(Status::NotEvaluated),
+        CaseFate::Unclear | CaseFate::Edited | CaseFate::NotEvaluated => theme.status(Status::NotEvaluated),
         CaseFate::OnlyBefore | CaseFate::OnlyAfter => theme.style(Role::Title),
     }
 }
@@ -142,9 +127,10 @@ fn case_row(
     buffer: &mut Buffer,
 ) {
     let mut x = row.x + 2;
-    let before = outcome_words(case.before.map(|at| pair.before.state.attempts_of(at)));
-    let after = outcome_words(case.after.map(|at| pair.after.state.attempts_of(at)));
-    for (at, (words, status)) in [before, after].into_iter().enumerate() {
+    let attempts = |run: &ComparedRun, at: Option<usize>| at.map(|at| run.state.attempts_of(at));
+    let before = attempts(&pair.before, case.before).unwrap_or_default();
+    let after = attempts(&pair.after, case.after).unwrap_or_default();
+    for (at, (words, status)) in [&before, &after].map(|side| outcome_words(side)).into_iter().enumerate() {
         let look = status.map_or(theme.style(Role::Faint), |status| theme.status(status));
         if at == 1 {
             x += put(buffer, x, row.y, 3, " → ", theme.within(style, theme.style(Role::Faint)));
@@ -154,39 +140,47 @@ fn case_row(
     x = x.max(row.x + OUTCOMES);
     put(buffer, x, row.y, name, pair.eval_id(case), style);
     x += name + 2;
-    let words = row_words(pair, case);
+    let intervals = interval_words(&before, &after);
+    let words = intervals.into_iter().chain([row_words(pair, case)]).collect::<Vec<_>>().join("  ");
     let room = row.right().saturating_sub(x);
     put(buffer, x, row.y, room, &words, theme.within(style, theme.style(Role::Faint)));
 }
 
 /// The outcome of a case in a run: the sign of its status and, with several attempts, how many passed.
-fn outcome_words(attempts: Option<Vec<Arc<EndedAttempt>>>) -> (String, Option<Status>) {
-    let attempts = attempts.unwrap_or_default();
-    if attempts.is_empty() {
-        return ("·".into(), None);
-    }
-    let passed = attempts.iter().filter(|attempt| attempt.status == Status::Passed).count();
-    let failed = attempts.iter().find(|attempt| attempt.status != Status::Passed);
-    let status = failed.map_or(Status::Passed, |attempt| attempt.status);
-    let rate = if attempts.len() > 1 { format!(" {passed}/{}", attempts.len()) } else { String::new() };
-    (format!("{}{rate}", status.glyph()), Some(status))
+fn outcome_words(attempts: &[Arc<EndedAttempt>]) -> (String, Option<Status>) {
+    let Some(worst) = worst_attempt(attempts) else { return ("·".into(), None) };
+    let rate = match attempts.len() {
+        1 => String::new(),
+        _ => format!(" {}", PassCount::of(attempts).words()),
+    };
+    (format!("{}{rate}", worst.status.glyph()), Some(worst.status))
+}
+
+/// The 95 % intervals of the pass rates of a case in both runs; `None` if it had one evaluated attempt at most in each.
+fn interval_words(before: &[Arc<EndedAttempt>], after: &[Arc<EndedAttempt>]) -> Option<String> {
+    let [before, after] = [before, after].map(|attempts| PassCount::of(attempts).interval_words());
+    let words = |interval: Option<String>| interval.unwrap_or_else(|| "–".into());
+    (before.is_some() || after.is_some()).then(|| format!("95 %: {} → {}", words(before), words(after)))
 }
 
 /// What changed beside the outcome, and why the case does not pass.
 fn row_words(pair: &ComparedPair, case: &ComparedCase) -> String {
-    let changed: Vec<&str> = case.changed.iter().map(|condition| condition.label()).collect();
     let [before, after] = pair.attempts(case);
     let reason = after.or(before).map(|attempt| attempt.reason().to_string()).unwrap_or_default();
-    let was = match (case.before, case.after) {
-        (Some(a), Some(b)) if pair.before.eval_id(a) != pair.after.eval_id(b) => {
-            format!("was {}  ", pair.before.eval_id(a))
-        }
-        _ => String::new(),
-    };
-    match changed.is_empty() {
-        true => format!("{was}{reason}"),
-        false => format!("{was}changed: {}  {reason}", changed.join(", ")),
+    let mut words = Vec::new();
+    if let (true, Some(a)) = (case.changed.contains(&ChangedCondition::Name), case.before) {
+        words.push(format!("was {}", pair.before.eval_id(a)));
     }
+    if let (true, Some(a)) = (case.changed.contains(&ChangedCondition::File), case.before) {
+        words.push(format!("was in {}", pair.before.state.plan.set_of(a).file));
+    }
+    let is_other = |of: &&ChangedCondition| !matches!(of, ChangedCondition::Name | ChangedCondition::File);
+    let changed: Vec<&str> = case.changed.iter().filter(is_other).map(|of| of.label()).collect();
+    if !changed.is_empty() {
+        words.push(format!("changed: {}", changed.join(", ")));
+    }
+    words.push(reason);
+    words.join("  ")
 }
 
 /// The two runs, every metric with its difference, and whether the differences are more than noise.
@@ -206,22 +200,24 @@ fn metrics(model: &Model, pair: &ComparedPair, area: Rect, theme: &Theme, buffer
         line(&format!("        {}", clean_line(&run.state.plan.agent_label())), Role::Faint, buffer);
     }
     line("", Role::Text, buffer);
-    let changed = match pair.found.of(CaseFate::Broke).count() + pair.found.of(CaseFate::Fixed).count() {
-        0 => "no case changed its outcome".to_string(),
-        _ => format!("outcomes: McNemar {}", p_words(pair.found.p())),
-    };
-    line(&changed, Role::Text, buffer);
+    let outcomes = format!("outcomes: {}", pair.found.test_words());
+    let outcomes = Span { text: outcomes, tone: Tone::Plain, changed: false };
+    for row in wrap_line(&[outcomes], usize::from(width)) {
+        let row: String = row.into_iter().map(|span| span.text).collect();
+        line(&row, Role::Text, buffer);
+    }
     line("", Role::Text, buffer);
     for metric in &pair.found.metrics {
-        line(&clean_line(&metric.metric), Role::Key, buffer);
-        let p = metric.p.map_or("no score differs".to_string(), p_words);
+        let other = metric.other_options_words().map(|words| format!("  {words}")).unwrap_or_default();
+        line(&format!("{}{other}", clean_line(&metric.metric)), Role::Key, buffer);
+        let test = pair.found.score_words(metric.test);
         let difference = metric.after - metric.before;
-        let words = format!("  {:.3} → {:.3}  {difference:+.3}  {p}", metric.before, metric.after);
+        let words = format!("  {:.3} → {:.3}  {difference:+.3}  {test}", metric.before, metric.after);
         line(&words, Role::Text, buffer);
     }
-    if pair.found.metrics.iter().any(|metric| metric.p.is_some()) && area.height > 12 {
+    if pair.found.metrics.iter().any(|metric| metric.test.p().is_some()) && area.height > 12 {
         let y = inner.bottom() - 1;
-        let words = "p of scores: Wilcoxon, each metric by itself";
+        let words = "p of scores: each metric by itself";
         put_right(buffer, inner.right() - 1, y, inner.width, words, theme.style(Role::Faint));
     }
 }

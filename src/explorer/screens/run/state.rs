@@ -15,6 +15,8 @@ pub struct RunScreen {
     /// Order of the finished attempts after the run ended, as positions: those that did not pass come first. Empty
     /// while the run is live; then the newest attempt comes first.
     pub order: Vec<usize>,
+    /// How many cases pass the gate of the run, after its end.
+    pub passed_gate: Option<usize>,
     /// Which of the requested cases are not part of the run, and why.
     pub left_out: Option<String>,
     /// When each attempt in flight started, in seconds since the explorer opened.
@@ -35,7 +37,8 @@ impl RunScreen {
         self.since.get(&key).map_or(0.0, |since| (now - since).max(0.0))
     }
 
-    /// Orders the list of a run that ended: attempts that did not pass first, otherwise in the order of the plan.
+    /// Orders the list of a run that ended: attempts that did not pass first, otherwise in the order of the plan. Counts the
+    /// cases that pass the gate.
     pub fn order_ended(&mut self, run: &RunState) {
         let rank = |at: &usize| {
             let rank = match run.finished.status(*at) {
@@ -48,5 +51,6 @@ impl RunScreen {
         };
         self.order = (0..run.finished.len()).collect();
         self.order.sort_by_key(rank);
+        self.passed_gate = Some(run.gate_counts().passed);
     }
 }

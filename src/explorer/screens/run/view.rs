@@ -1,6 +1,6 @@
 //! Drawing of the run screen: progress, attempts in flight and finished attempts.
 
-use crate::domain::{AttemptKey, AttemptSummary, InFlight, Progress, RunState};
+use crate::domain::{AttemptKey, AttemptSummary, Gate, InFlight, Progress, RunState, seconds_text};
 use crate::explorer::layout::TWO_PANES_FROM;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
@@ -68,7 +68,9 @@ fn progress(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
         1 => String::new(),
         repeat => format!(" × {repeat}"),
     };
-    let words = format!("{} · {cases}{repeat} · {} at once", run.plan.agent_label(), run.plan.options.jobs);
+    let jobs = run.plan.options.jobs;
+    let words =
+        format!("{} · {cases}{repeat} · {jobs} at once{}", run.plan.agent_label(), gate_words(model, run));
     let used = put(buffer, x, area.y, area.width - 2, &words, theme.style(Role::Faint));
     if let Some(left_out) = &model.run_screen.left_out {
         let room = area.width.saturating_sub(used + 4);
@@ -80,6 +82,19 @@ fn progress(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &m
     let end = counts(buffer, x + used, area.y + 2, run.totals, theme);
     let room = (area.right() - 1).saturating_sub(end);
     put_right(buffer, area.right() - 1, area.y + 2, room, &pace(model, run), theme.style(Role::Faint));
+}
+
+/// The gate, and after the end how many cases pass it; empty if each case has one attempt, which decides.
+fn gate_words(model: &Model, run: &RunState) -> String {
+    let options = &run.plan.options;
+    if options.repeat <= 1 && options.gate == Gate::All {
+        return String::new();
+    }
+    let gate = options.gate.name();
+    match model.run_screen.passed_gate {
+        None => format!(" · gate {gate}"),
+        Some(passed) => format!(" · gate {gate}: {passed} of {} cases pass", run.plan.cases.len()),
+    }
 }
 
 /// Elapsed time and, once two attempts have ended, speed and estimated remaining time.
@@ -273,7 +288,7 @@ fn finished_row(
     );
     let name = format!("{}{repeat}", attempt.eval_id);
     put(buffer, row.x + 3, row.y, name_width.saturating_sub(4), &name, style);
-    let time = format!("{:.1}s", attempt.latency_s);
+    let time = seconds_text(attempt.latency_s);
     let faint = theme.within(style, theme.style(Role::Faint));
     put_right(buffer, row.right() - 1, row.y, TIME, &time, faint);
     let x = row.x + name_width;

@@ -112,8 +112,10 @@ fn facts_of(
 ) -> Vec<String> {
     let point = &series.points[chosen];
     let previous = chosen.checked_sub(1).map(|at| &series.points[at]);
-    let difference =
-        previous.map(|previous| format!(" ({})", series.difference(point.value - previous.value)));
+    let difference = previous.map(|previous| {
+        let other = if previous.criteria == point.criteria { "" } else { ", other criteria" };
+        format!(" ({}{other})", series.difference(point.value - previous.value))
+    });
     let attempts =
         if point.attempts == 1 { "1 attempt".into() } else { format!("{} attempts", point.attempts) };
     let id = short(&head.run_id);

@@ -3,7 +3,7 @@
 use crate::domain::stored_path::path_below;
 use crate::explorer::set_view::SetView;
 use crate::explorer::ticket::Ticket;
-use crate::history::{History, RunHead, RunSource, SetCount, SetResults};
+use crate::history::{CriteriaNumbers, History, RunHead, RunSource, SetCount, SetResults};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub struct Series {
     pub set: String,
     /// Its path; empty for a set of ADK that is no longer in the folder.
     pub path: PathBuf,
-    /// The metric; `None` for the share of attempts that passed.
+    /// The metric; `None` for the share of evaluated attempts that passed.
     pub metric: Option<String>,
     /// The values, oldest first.
     pub points: Vec<SeriesPoint>,
@@ -49,6 +49,9 @@ pub struct SeriesPoint {
     pub value: f64,
     /// The number of attempts that it is computed from.
     pub attempts: usize,
+    /// The number of the criteria: equal for runs whose values are comparable. A metric depends on its own options, the share
+    /// that passed on all criteria.
+    pub criteria: u32,
 }
 
 impl TrendsScreen {
@@ -90,19 +93,30 @@ impl TrendsScreen {
 #[derive(Default)]
 struct Rows {
     series: Vec<(usize, Series)>,
+    /// The criteria of each of them.
+    criteria: Vec<CriteriaNumbers<usize>>,
     /// Positions in `series`, by set as displayed and metric.
     places: HashMap<(String, Option<String>), usize>,
 }
 
 impl Rows {
-    fn add(&mut self, set: &SetOfRun, metric: Option<&str>, point: SeriesPoint) {
+    fn add(&mut self, history: &History, set: &SetOfRun, metric: Option<&str>, mut point: SeriesPoint) {
         let key = (set.shown.clone(), metric.map(str::to_string));
-        let series = &mut self.series;
+        let (series, criteria) = (&mut self.series, &mut self.criteria);
         let at = *self.places.entry(key).or_insert_with_key(|(shown, metric)| {
             let (shown, metric, path) = (shown.clone(), metric.clone(), set.path.clone());
             series.push((set.at, Series { set: shown, path, metric, points: Vec::new() }));
+            criteria.push(CriteriaNumbers::default());
             series.len() - 1
         });
+        let is_other = |a: &usize, b: &usize| {
+            let (a, b) = (&history.runs[*a], &history.runs[*b]);
+            match metric {
+                None => a.has_other_criteria(b, &set.path),
+                Some(metric) => a.has_other_scoring(b, &set.path, metric),
+            }
+        };
+        point.criteria = criteria[at].number(point.run, is_other);
         series[at].1.points.push(point);
     }
 }
@@ -124,15 +138,15 @@ fn series_of(history: &History, sets: &[SetView], folder: &Path) -> Vec<Series> 
         sets.iter().enumerate().map(|(at, set)| (set.path.path.as_path(), at)).collect();
     for (run, head) in history.runs.iter().enumerate().rev().filter(|(_, head)| head.is_in_trends()) {
         for set in sets_of_run(head, sets, &positions, folder) {
-            let ended = set.results.totals.ended();
-            if ended > 0 {
-                let value = set.results.totals.passed as f64 / ended as f64;
-                rows.add(&set, None, SeriesPoint { run, value, attempts: ended });
+            let totals = set.results.totals;
+            if let Some(value) = totals.pass_rate() {
+                let point = SeriesPoint { run, value, attempts: totals.evaluated(), criteria: 0 };
+                rows.add(history, &set, None, point);
             }
             for metric in &set.results.metrics {
                 if let Some(value) = metric.mean {
-                    let point = SeriesPoint { run, value, attempts: metric.scored };
-                    rows.add(&set, Some(&metric.metric), point);
+                    let point = SeriesPoint { run, value, attempts: metric.scored, criteria: 0 };
+                    rows.add(history, &set, Some(&metric.metric), point);
                 }
             }
         }

@@ -3,6 +3,7 @@
 use super::chart;
 use super::state::{Series, TrendsScreen};
 use crate::analysis::block;
+use crate::explorer::case_trend::OTHER_CRITERIA;
 use crate::explorer::layout::{Layout, case_rows};
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::theme::{Role, Theme};
@@ -45,7 +46,11 @@ pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
 
 pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
     let Screen::Trends(trends) = &model.screen else { return None };
-    panel(areas.main, "each set over its runs", true, theme, buffer);
+    let title = match trends.series.iter().any(Series::has_other_criteria) {
+        true => "each set over its runs   │ ≠ other criteria",
+        false => "each set over its runs",
+    };
+    panel(areas.main, title, true, theme, buffer);
     let rows = case_rows(areas);
     if trends.series.is_empty() {
         let words = match trends.history {
@@ -112,10 +117,29 @@ impl Series {
         }
     }
 
-    /// The latest value minus the one of the run before.
-    fn change(&self) -> Option<f64> {
-        let mut latest = self.points.iter().rev().map(|point| point.value);
-        Some(latest.next()? - latest.next()?)
+    /// The latest value minus the one of the run before, with a sign if that run had other criteria.
+    fn change(&self) -> Option<String> {
+        let mut latest = self.points.iter().rev();
+        let (last, before) = (latest.next()?, latest.next()?);
+        let sign = if last.criteria == before.criteria { "" } else { "≠" };
+        Some(format!("{sign}{}", self.difference(last.value - before.value)))
+    }
+
+    /// Whether a run had other criteria than the one before it.
+    fn has_other_criteria(&self) -> bool {
+        self.points.windows(2).any(|pair| pair[0].criteria != pair[1].criteria)
+    }
+
+    /// The values as blocks, at most `width`, the latest last; a line where the criteria changed.
+    fn sparkline(&self, width: usize) -> String {
+        let mut signs = Vec::new();
+        for (at, point) in self.points.iter().enumerate() {
+            if at > 0 && self.points[at - 1].criteria != point.criteria {
+                signs.push(OTHER_CRITERIA);
+            }
+            signs.push(block(point.value, self.line_scale()));
+        }
+        signs[signs.len().saturating_sub(width)..].iter().collect()
     }
 
     /// The lowest and the highest value of the chart: round numbers around all values.
@@ -190,15 +214,14 @@ fn series_row(
     put_right(buffer, x + NUMBER_WIDTH - 1, y, NUMBER_WIDTH, &series.words(*last), style);
     x += NUMBER_WIDTH;
     if columns.change > 0 {
-        let words = series.change().map(|change| series.difference(change)).unwrap_or_default();
+        let words = series.change().unwrap_or_default();
         let faint = theme.within(style, theme.style(Role::Faint));
         put_right(buffer, x + columns.change - 1, y, columns.change, &words, faint);
         x += columns.change;
         put_right(buffer, x + columns.runs - 1, y, columns.runs, &values.len().to_string(), faint);
         x += columns.runs;
     }
-    let shown = values.len().saturating_sub(usize::from(columns.line));
-    let line: String = values[shown..].iter().map(|value| block(*value, series.line_scale())).collect();
+    let line = series.sparkline(usize::from(columns.line));
     let accent = theme.within(style, theme.style(Role::Accent));
     put(buffer, x + 2, y, columns.line, &line, accent);
 }

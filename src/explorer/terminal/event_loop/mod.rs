@@ -14,6 +14,7 @@ use crate::explorer::terminal::guard::{Guard, Screen};
 use crate::explorer::terminal::keys::Keys;
 use crate::explorer::terminal::{clipboard, guard as terminal, input};
 use crate::explorer::{Against, CaseRef, Effect, Model, Msg, Node, RunMsg, Theme, draw, update};
+use crate::process::Runtimes;
 use crate::runner::TrustQuestion;
 use crate::store::Remembered;
 use crate::workspace::{Watch, Workspace};
@@ -89,12 +90,13 @@ pub enum Leaving {
 pub fn explore(explorer: Explorer) -> io::Result<Leaving> {
     terminal::install_panic_hook();
     let signals = terminal::listen_to_signals()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let outcome = runtime.block_on(async {
-        let (opened, first) = Loop::open(explorer, signals)?;
+    let runtimes = Runtimes::start()?;
+    let workers = runtimes.workers().clone();
+    let outcome = runtimes.run(async {
+        let (opened, first) = Loop::open(explorer, signals, workers)?;
         opened.go(first).await
     });
-    runtime.shutdown_timeout(Duration::from_millis(500));
+    runtimes.end_within(Duration::from_millis(500));
     outcome
 }
 

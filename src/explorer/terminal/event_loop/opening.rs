@@ -18,6 +18,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -35,6 +36,7 @@ impl Loop {
     pub(super) fn open(
         explorer: Explorer,
         signals: terminal::SignalNotifications,
+        workers: Handle,
     ) -> io::Result<(Loop, Vec<Effect>)> {
         let began = Instant::now();
         let since = SystemTime::now();
@@ -51,6 +53,7 @@ impl Loop {
         model.is_searching = looking;
         let sets = Arc::new(model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
         let executor = EffectExecutor {
+            workers,
             workspace,
             opened,
             sets,

@@ -1,0 +1,353 @@
+//! Bodies of requests that the servers of this process receive, within limits of memory. Bodies that do not arrive are cancelled
+//! when another one needs their memory: those first that have been arriving for longest.
+
+use super::memory::{KeptMemory, Memory};
+use crate::formats::json::{Unreadable, parse_within};
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
+use hyper::{Request, StatusCode};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+/// The maximum size of a body, in bytes.
+const LONGEST_BODY: usize = 16 << 20;
+/// The maximum memory of all bodies, in bytes.
+const BODIES: usize = 20 << 20;
+/// The maximum memory of everything that is read from bodies, in bytes. With the bodies, 64 MB.
+const VALUES: usize = 44 << 20;
+/// The maximum number of bodies that arrive at the same time, unless they began just now.
+const MOST_BODIES: usize = 64;
+/// The maximum number of bodies that arrive from one address of another machine at the same time, unless they began just now.
+const MOST_OF_PEER: usize = 16;
+/// The time limit for a body.
+const BODY_WITHIN: Duration = Duration::from_secs(10);
+/// The time after which a body may be cancelled for another one.
+const CANCELLED_AFTER: Duration = Duration::from_secs(2);
+
+/// The address from which a request comes. It is an extension of the request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Peer(pub(super) IpAddr);
+
+/// What is received, and the memory of what is read from it.
+#[derive(Debug)]
+pub(super) struct Received {
+    state: Mutex<State>,
+    values: Arc<Memory>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    next: u64,
+    /// The bodies that arrive, the oldest first.
+    arriving: BTreeMap<u64, Arriving>,
+    /// The memory of all bodies, in bytes.
+    bodies: usize,
+}
+
+#[derive(Debug)]
+struct Arriving {
+    peer: Option<IpAddr>,
+    began: Instant,
+    bytes: usize,
+    cancelled: CancellationToken,
+}
+
+/// A body that arrived. Its memory is free when this is dropped.
+#[derive(Debug)]
+pub(super) struct WholeBody {
+    pub(super) bytes: Bytes,
+    received: Arc<Received>,
+    taken: usize,
+}
+
+/// The value of a body that is JSON. Its memory is free when this is dropped.
+#[derive(Debug)]
+pub(super) struct BodyValue {
+    pub(super) value: Value,
+    #[expect(dead_code, reason = "free when it is dropped")]
+    memory: KeptMemory,
+}
+
+/// Why a body, or its value, is not there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum NotReceived {
+    TooLong,
+    /// Its sender closed the connection, or did not send it in time.
+    Incomplete,
+    /// There was no memory for it.
+    NoMemory,
+    /// It is not JSON.
+    Invalid,
+}
+
+impl NotReceived {
+    pub(super) fn status(self) -> StatusCode {
+        match self {
+            NotReceived::TooLong => StatusCode::PAYLOAD_TOO_LARGE,
+            NotReceived::Incomplete | NotReceived::Invalid => StatusCode::BAD_REQUEST,
+            NotReceived::NoMemory => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    /// The exceeded limit of evaltrail, in words; `None` if the sender is the cause.
+    pub(super) fn exceeded_limit(self) -> Option<&'static str> {
+        match self {
+            NotReceived::TooLong => Some("it is longer than 16 MB"),
+            NotReceived::NoMemory => Some("all calls at the same time need more than 64 MB of memory"),
+            NotReceived::Incomplete | NotReceived::Invalid => None,
+        }
+    }
+}
+
+impl WholeBody {
+    /// The value of a body that is JSON. Its memory is reserved before it is parsed.
+    pub(super) async fn json(&self) -> Result<BodyValue, NotReceived> {
+        let text = std::str::from_utf8(&self.bytes).map_err(|_| NotReceived::Invalid)?;
+        let reservation = self.received.values.reserve().await;
+        let (value, size) = parse_within(text, reservation.bytes()).map_err(|error| match error {
+            Unreadable::TooLarge => NotReceived::NoMemory,
+            Unreadable::Syntax(_) => NotReceived::Invalid,
+        })?;
+        Ok(BodyValue { value, memory: reservation.keep(size) })
+    }
+}
+
+impl Received {
+    fn new() -> Arc<Received> {
+        Arc::new(Received { state: Mutex::default(), values: Memory::new(VALUES) })
+    }
+
+    /// The spans that all servers of this process receive.
+    pub(super) fn spans() -> Arc<Received> {
+        static SPANS: LazyLock<Arc<Received>> = LazyLock::new(Received::new);
+        SPANS.clone()
+    }
+
+    /// The calls of tools that all servers of this process receive. Spans do not take their memory.
+    pub(super) fn calls() -> Arc<Received> {
+        static CALLS: LazyLock<Arc<Received>> = LazyLock::new(Received::new);
+        CALLS.clone()
+    }
+
+    /// The memory of what is read from the bodies.
+    pub(super) fn values(&self) -> &Arc<Memory> {
+        &self.values
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads the body of a request.
+    pub(super) async fn body(self: &Arc<Self>, request: Request<Incoming>) -> Result<WholeBody, NotReceived> {
+        let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
+        let arrival = Arrival::begin(self, peer, Instant::now());
+        let read = tokio::time::timeout(BODY_WITHIN, self.arrive(arrival.id, request.into_body()));
+        let read = tokio::select! {
+            () = arrival.cancelled.cancelled() => Err(NotReceived::NoMemory),
+            read = read => read.unwrap_or(Err(NotReceived::Incomplete)),
+        };
+        let bytes = read?;
+        // A body that was cancelled while its last bytes came has no memory any more.
+        let taken = self.state().end(arrival.id, bytes.len()).ok_or(NotReceived::NoMemory)?;
+        Ok(WholeBody { bytes, received: self.clone(), taken })
+    }
+
+    async fn arrive(&self, id: u64, mut body: Incoming) -> Result<Bytes, NotReceived> {
+        // A body that is sent in pieces has no length before its end.
+        let most = body.size_hint().upper().map_or(Ok(LONGEST_BODY), usize::try_from);
+        let most = most.ok().filter(|most| *most <= LONGEST_BODY).ok_or(NotReceived::TooLong)?;
+        let mut bytes = Vec::new();
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame.map_err(|_| NotReceived::Incomplete)?.into_data() else { continue };
+            let length = bytes.len() + data.len();
+            if length > LONGEST_BODY {
+                return Err(NotReceived::TooLong);
+            }
+            if length > bytes.capacity() {
+                let capacity = next_capacity(length, bytes.capacity(), most);
+                if !self.state().grow(id, capacity, Instant::now()) {
+                    return Err(NotReceived::NoMemory);
+                }
+                bytes.reserve_exact(capacity - bytes.len());
+            }
+            bytes.extend_from_slice(&data);
+        }
+        bytes.shrink_to_fit();
+        Ok(bytes.into())
+    }
+}
+
+/// The memory for a body of which `length` bytes are there, of `most`: twice the memory before, so that the bytes are copied
+/// seldom.
+fn next_capacity(length: usize, before: usize, most: usize) -> usize {
+    length.max((2 * before).min(most))
+}
+
+/// A body that arrives. Its memory is free when this is dropped, unless it has arrived: also when the connection is closed.
+struct Arrival<'a> {
+    received: &'a Received,
+    id: u64,
+    cancelled: CancellationToken,
+}
+
+impl Arrival<'_> {
+    fn begin(received: &Received, peer: Option<IpAddr>, now: Instant) -> Arrival<'_> {
+        let (id, cancelled) = received.state().begin(peer, now);
+        Arrival { received, id, cancelled }
+    }
+}
+
+impl Drop for Arrival<'_> {
+    fn drop(&mut self) {
+        self.received.state().cancel(self.id);
+    }
+}
+
+impl State {
+    /// Registers a body that arrives. Others are cancelled if there are too many. Programs of this machine are trusted with
+    /// all of them.
+    fn begin(&mut self, peer: Option<IpAddr>, now: Instant) -> (u64, CancellationToken) {
+        if peer.is_some_and(|peer| !peer.is_loopback()) {
+            let is_of_peer = |body: &Arriving| body.peer == peer;
+            while self.arriving.values().filter(|body| is_of_peer(body)).count() >= MOST_OF_PEER
+                && self.cancel_oldest(now, is_of_peer)
+            {}
+        }
+        while self.arriving.len() >= MOST_BODIES && self.cancel_oldest(now, |_| true) {}
+        let (id, cancelled) = (self.next, CancellationToken::new());
+        self.next += 1;
+        self.arriving.insert(id, Arriving { peer, began: now, bytes: 0, cancelled: cancelled.clone() });
+        (id, cancelled)
+    }
+
+    /// Gives a body that arrives this memory. Older ones are cancelled until there is enough. Returns `false` if this does
+    /// not help, or if the body was cancelled.
+    fn grow(&mut self, id: u64, bytes: usize, now: Instant) -> bool {
+        loop {
+            let Some(before) = self.arriving.get(&id).map(|body| body.bytes) else { return false };
+            let all = self.bodies - before + bytes;
+            if all <= BODIES {
+                self.bodies = all;
+                if let Some(body) = self.arriving.get_mut(&id) {
+                    body.bytes = bytes;
+                }
+                return true;
+            }
+            if !self.cancel_oldest(now, |body| body.bytes > 0) {
+                return false;
+            }
+        }
+    }
+
+    /// Cancels the oldest body of some. Returns `false` if it began just now.
+    fn cancel_oldest(&mut self, now: Instant, of: impl Fn(&Arriving) -> bool) -> bool {
+        let oldest = self.arriving.iter().find(|(_, body)| of(body));
+        let stalled = oldest.filter(|(_, body)| now.duration_since(body.began) > CANCELLED_AFTER);
+        let id = stalled.map(|(id, _)| *id);
+        id.into_iter().for_each(|id| self.cancel(id));
+        id.is_some()
+    }
+
+    fn cancel(&mut self, id: u64) {
+        if let Some(body) = self.arriving.remove(&id) {
+            self.bodies -= body.bytes;
+            body.cancelled.cancel();
+        }
+    }
+
+    /// Ends the arrival of a body, which keeps the memory of its `length` bytes, and returns how much that is; `None` if it
+    /// was cancelled.
+    fn end(&mut self, id: u64, length: usize) -> Option<usize> {
+        let body = self.arriving.remove(&id)?;
+        let kept = length.min(body.bytes);
+        self.bodies -= body.bytes - kept;
+        Some(kept)
+    }
+}
+
+impl Drop for WholeBody {
+    fn drop(&mut self) {
+        self.received.state().bodies -= self.taken;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    fn peer(last: u8) -> Option<IpAddr> {
+        Some(Ipv4Addr::new(10, 0, 0, last).into())
+    }
+
+    #[test]
+    fn bodies_of_one_peer_do_not_cancel_those_of_others() {
+        let (mut state, began) = (State::default(), Instant::now());
+        let later = began + 2 * CANCELLED_AFTER;
+        let (_, of_agent) = state.begin(peer(1), began);
+        let of_other: Vec<_> = (0..200).map(|_| state.begin(peer(2), began).1).collect();
+        assert!(of_other.iter().all(|one| !one.is_cancelled()), "bodies that began just now may arrive");
+        let (_, newest) = state.begin(peer(2), later);
+        assert!(!of_agent.is_cancelled() && !newest.is_cancelled());
+        assert_eq!(of_other.iter().filter(|one| !one.is_cancelled()).count(), MOST_OF_PEER - 1);
+        for round in 0..4 {
+            (3..20).for_each(|last| drop(state.begin(peer(last), later + round * 2 * CANCELLED_AFTER)));
+        }
+        assert!(state.arriving.len() <= MOST_BODIES);
+    }
+
+    #[test]
+    fn programs_of_this_machine_have_no_limit_of_their_own() {
+        let (mut state, began) = (State::default(), Instant::now());
+        let of_agent: Vec<_> =
+            (0..MOST_BODIES).map(|_| state.begin(Some(Ipv4Addr::LOCALHOST.into()), began).1).collect();
+        state.begin(peer(1), began + 2 * CANCELLED_AFTER);
+        assert_eq!(
+            of_agent.iter().filter(|one| one.is_cancelled()).count(),
+            1,
+            "only the limit of all bodies"
+        );
+    }
+
+    #[test]
+    fn a_body_takes_the_memory_of_older_ones_that_do_not_arrive() {
+        let (mut state, began) = (State::default(), Instant::now());
+        let later = began + 2 * CANCELLED_AFTER;
+        let (first, cancelled) = state.begin(peer(1), began);
+        assert!(state.grow(first, LONGEST_BODY, began));
+        let (second, _) = state.begin(peer(1), later);
+        assert!(state.grow(second, BODIES - LONGEST_BODY, later));
+        assert!(!cancelled.is_cancelled());
+        assert!(state.grow(second, LONGEST_BODY, later));
+        assert!(cancelled.is_cancelled() && !state.grow(first, 1, later));
+        assert_eq!((state.end(first, 1), state.end(second, LONGEST_BODY)), (None, Some(LONGEST_BODY)));
+        // One that has arrived, and is being decoded, keeps its memory.
+        let (third, _) = state.begin(peer(1), later);
+        assert!(!state.grow(third, LONGEST_BODY, later));
+        assert_eq!(state.bodies, LONGEST_BODY);
+    }
+
+    #[test]
+    fn a_body_takes_no_more_memory_than_its_length() {
+        let most = 9 << 20;
+        let (mut capacity, mut length) = (0, 0);
+        while length < most {
+            length = (length + (8 << 10)).min(most);
+            if length > capacity {
+                capacity = next_capacity(length, capacity, most);
+            }
+        }
+        assert_eq!(capacity, most);
+        let (mut state, now) = (State::default(), Instant::now());
+        let (id, _) = state.begin(peer(1), now);
+        assert!(state.grow(id, LONGEST_BODY, now));
+        assert_eq!(state.end(id, most), Some(most));
+        assert_eq!(state.bodies, most, "the rest is given back");
+    }
+}

@@ -1,0 +1,98 @@
+//! A run to compare: its plan, attempts and conditions.
+
+use crate::domain::RunState;
+use std::ops::Deref;
+use std::path::Path;
+
+/// What is compared of a run beside its attempts, without texts of agents: for a run that is not stored as a whole.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunConditions {
+    /// For each set of the plan, the label of its agent.
+    pub agents: Vec<String>,
+    /// The label of the judge.
+    pub judge: Option<String>,
+    /// For each case of the plan, a hash of what was expected; `None` if it is not known.
+    pub expectations: Vec<Option<u128>>,
+    /// For each case of the plan, the allowed variant that its score is based on.
+    pub variants: Vec<Option<String>>,
+}
+
+impl RunConditions {
+    /// The conditions of a run.
+    pub fn of(run: &RunState) -> RunConditions {
+        let cases = || 0..run.plan.cases.len();
+        RunConditions {
+            agents: run.plan.sets.iter().map(|set| set.agent_label()).collect(),
+            judge: run.plan.judge.label(),
+            expectations: cases().map(|case| expectation_of(&run.into(), case)).collect(),
+            variants: cases().map(|case| variant_of(&run.into(), case)).collect(),
+        }
+    }
+}
+
+/// A run to compare.
+#[derive(Clone, Copy, Debug)]
+pub struct RunToCompare<'a> {
+    /// Its plan and attempts.
+    pub state: &'a RunState,
+    /// Its conditions, if plan and attempts do not contain them.
+    pub conditions: Option<&'a RunConditions>,
+}
+
+impl RunToCompare<'_> {
+    /// The labels of the agents, joined for a headline.
+    pub fn agent_label(&self) -> String {
+        match self.conditions {
+            None => self.state.plan.agent_label(),
+            Some(conditions) => {
+                let mut labels = conditions.agents.clone();
+                labels.dedup();
+                labels.join(", ")
+            }
+        }
+    }
+}
+
+impl<'a> From<&'a RunState> for RunToCompare<'a> {
+    fn from(state: &'a RunState) -> RunToCompare<'a> {
+        RunToCompare { state, conditions: None }
+    }
+}
+
+impl Deref for RunToCompare<'_> {
+    type Target = RunState;
+
+    fn deref(&self) -> &RunState {
+        self.state
+    }
+}
+
+/// What identifies a case in its workspace: the path of its file, and its id.
+pub(super) fn name_of(run: &RunState, case: usize) -> (&Path, &str) {
+    (run.plan.set_of(case).path.as_path(), run.plan.cases.eval_id(case))
+}
+
+/// A hash of what is expected of a case: turns, session state, rubrics and scenario. `None` for an attempt that cannot
+/// be read, and for one with neither turns nor a scenario, such as that of a line that is not JSON: such cases are not
+/// the same case.
+pub(super) fn expectation_of(run: &RunToCompare, case: usize) -> Option<u128> {
+    if let Some(conditions) = run.conditions {
+        return conditions.expectations.get(case).copied().flatten();
+    }
+    let attempt = run.attempts_of(case).first()?.read().ok()?;
+    if attempt.expected.is_empty() && attempt.scenario.is_none() {
+        return None;
+    }
+    let expected = (&attempt.expected, &attempt.expected_state, &attempt.rubrics, &attempt.scenario);
+    Some(xxhash_rust::xxh3::xxh3_128(&serde_json::to_vec(&expected).ok()?))
+}
+
+/// The allowed variant that a score of the case is based on.
+pub(super) fn variant_of(run: &RunToCompare, case: usize) -> Option<String> {
+    match run.conditions {
+        Some(conditions) => conditions.variants.get(case)?.clone(),
+        None => {
+            run.state.attempts_of(case).into_iter().find_map(|attempt| attempt.variant().map(str::to_string))
+        }
+    }
+}

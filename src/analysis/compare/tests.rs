@@ -1,0 +1,377 @@
+//! Tests of the comparison of two runs.
+
+use super::*;
+use crate::analysis::{ChangeEvidence, PassCount};
+use crate::domain::{
+    AgentSpec, Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, JudgeSpec, PlannedCase,
+    PlannedCases, PlannedSet, RunEvent, RunOptions, RunPlan, Status, UserSpec,
+};
+use crate::metrics::unscored;
+use std::sync::Arc;
+
+fn compared(before: &RunState, after: &RunState) -> RunComparison {
+    compare_runs(before, after, &ComparisonRule::default())
+}
+
+/// A case: file, id, content, and whether each of its attempts passed.
+type Case<'a> = (&'a str, &'a str, &'a str, &'a [bool]);
+
+fn run(cases: &[Case], change: impl Fn(&mut RunPlan)) -> RunState {
+    let mut files: Vec<&str> = cases.iter().map(|(file, ..)| *file).collect();
+    files.dedup();
+    let set = |file: &&str| PlannedSet {
+        stubs: None,
+        tools: Default::default(),
+        id: file.to_string(),
+        file: file.to_string(),
+        path: file.into(),
+        digest: String::new(),
+        agent: AgentSpec::Kept,
+        agent_name: String::new(),
+        agent_jobs: None,
+        file_cases: None,
+        app_dir: None,
+        criteria: Vec::new(),
+        user: UserSpec::default(),
+    };
+    let planned = |(index, (file, id, content, _)): (usize, &Case)| PlannedCase {
+        set: files.iter().position(|other| other == file).unwrap(),
+        index,
+        eval_id: id.to_string().into(),
+        content: content.to_string().into(),
+        quarantine: None,
+    };
+    let mut plan = RunPlan {
+        commit: None,
+        run_id: "r".into(),
+        started: String::new(),
+        sets: files.iter().map(set).collect(),
+        cases: PlannedCases::of(cases.iter().enumerate().map(planned)).unwrap(),
+        options: RunOptions::default(),
+        judge: JudgeSpec::standard(),
+    };
+    change(&mut plan);
+    let mut state = RunState::new(Arc::new(plan));
+    for (case, (_, id, content, attempts)) in cases.iter().enumerate() {
+        for (at, passed) in attempts.iter().enumerate() {
+            let status = if *passed { Status::Passed } else { Status::Failed };
+            let criterion = Criterion::new("m", Some(0.5));
+            let mut metric = unscored(&criterion, 0, status, "");
+            metric.score = Some(f64::from(u8::from(*passed)));
+            // The turns are those of the content without the name that ends it.
+            let said = content.split('@').next().unwrap();
+            let turn = Invocation { user: Content::text("user", said), ..Invocation::default() };
+            let key = AttemptKey { case, attempt: at as u32 + 1 };
+            let attempt = Attempt {
+                status,
+                metrics: vec![metric],
+                expected: vec![turn].into(),
+                ..Attempt::blank(key, id)
+            };
+            state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+        }
+    }
+    state
+}
+
+/// The cases of each fate by their id in the second run, else in the first.
+fn fates(before: &[Case], after: &[Case]) -> Vec<(&'static str, Vec<String>)> {
+    let (a, b) = (run(before, |_| {}), run(after, |_| {}));
+    let found = compared(&a, &b);
+    let id = |case: &ComparedCase| match (case.before, case.after) {
+        (_, Some(at)) => b.plan.cases.eval_id(at).to_string(),
+        (at, None) => a.plan.cases.eval_id(at.unwrap()).to_string(),
+    };
+    let of = |fate: CaseFate| (fate.key(), found.of(fate).map(id).collect::<Vec<_>>());
+    CaseFate::ALL.into_iter().map(of).filter(|(_, ids)| !ids.is_empty()).collect()
+}
+
+#[test]
+fn each_planted_difference_is_in_its_list() {
+    const YES: &[bool] = &[true];
+    const NO: &[bool] = &[false];
+    let before: &[Case] = &[
+        ("s", "breaks", "1", YES),
+        ("s", "mends", "2", NO),
+        ("s", "stays", "3", YES),
+        ("s", "fails", "4", NO),
+        ("s", "golden", "5", NO),
+        ("s", "old name", "6@old", YES),
+        ("s", "moves", "7@s", YES),
+        ("s", "gone", "8", YES),
+        ("s", "never ran", "9", &[]),
+        ("s", "shaky", "10", &[true, true]),
+    ];
+    let after: &[Case] = &[
+        ("s", "new", "11", NO),
+        ("s", "breaks", "1", NO),
+        ("s", "mends", "2", YES),
+        ("s", "stays", "3", YES),
+        ("s", "fails", "4", NO),
+        ("s", "golden", "5 edited", YES),
+        ("s", "new name", "6@new", NO),
+        ("s", "never ran", "9", YES),
+        ("s", "shaky", "10", &[true, false]),
+        ("t", "moves", "7@t", YES),
+    ];
+    let strings = |ids: &[&str]| ids.iter().map(|id| id.to_string()).collect::<Vec<_>>();
+    assert_eq!(
+        fates(before, after),
+        [
+            ("broke", strings(&["breaks", "new name"])),
+            ("fixed", strings(&["mends"])),
+            ("unclear", strings(&["shaky"])),
+            ("edited", strings(&["golden"])),
+            ("still_failing", strings(&["fails"])),
+            ("still_passing", strings(&["stays", "moves"])),
+            ("only_before", strings(&["gone"])),
+            ("only_after", strings(&["new", "never ran"])),
+        ]
+    );
+}
+
+#[test]
+fn what_was_not_evaluated_is_neither_broken_nor_fixed() {
+    let cases: &[Case] = &[("s", "a", "1", &[true]), ("s", "b", "2", &[false])];
+    let before = run(cases, |_| {});
+    let mut after = run(&[("s", "a", "1", &[]), ("s", "b", "2", &[])], |_| {});
+    for (case, status) in [(0, Status::NotEvaluated), (1, Status::Errored)] {
+        let attempt = Attempt { status, ..Attempt::blank(AttemptKey { case, attempt: 1 }, "x") };
+        after.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+    }
+    let fates = |a: &RunState, b: &RunState| -> Vec<CaseFate> {
+        compared(a, b).cases.iter().map(|case| case.fate).collect()
+    };
+    assert_eq!(fates(&before, &after), [CaseFate::NotEvaluated, CaseFate::StillFailing]);
+    assert_eq!(fates(&after, &before), [CaseFate::NotEvaluated, CaseFate::StillFailing]);
+}
+
+#[test]
+fn an_edit_of_the_expected_state_is_no_fix() {
+    let with_state = |content: &'static str, passed: bool, state: i32| {
+        let mut run = run(&[("s", "a", content, &[])], |plan| plan.sets[0].agent = AgentSpec::Saved);
+        let status = if passed { Status::Passed } else { Status::Failed };
+        let expected_state = Some(serde_json::json!({"lamp": state}));
+        let key = AttemptKey { case: 0, attempt: 1 };
+        let expected = vec![Invocation::default()].into();
+        let attempt = Attempt { status, expected, expected_state, ..Attempt::blank(key, "a") };
+        run.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+        run
+    };
+    let fate = |after: &RunState| compared(&with_state("1", false, 1), after).cases[0].fate;
+    assert_eq!(fate(&with_state("2", true, 2)), CaseFate::Edited);
+    assert_eq!(fate(&with_state("2", true, 1)), CaseFate::Fixed);
+}
+
+#[test]
+fn cases_of_which_nothing_is_expected_are_not_taken_for_one_another() {
+    let broken = |id: &'static str| {
+        let mut run = run(&[("s", id, id, &[])], |_| {});
+        let key = AttemptKey { case: 0, attempt: 1 };
+        let attempt = Attempt { status: Status::Errored, ..Attempt::blank(key, id) };
+        run.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+        run
+    };
+    let found = compared(&broken("line 2"), &broken("line 9"));
+    let fates: Vec<CaseFate> = found.cases.iter().map(|case| case.fate).collect();
+    assert_eq!(fates, [CaseFate::OnlyAfter, CaseFate::OnlyBefore]);
+}
+
+#[test]
+fn equal_ids_are_told_apart_by_content_then_by_order() {
+    let before: &[Case] = &[("s", "a", "1", &[true]), ("s", "a", "2", &[false]), ("s", "a", "3", &[true])];
+    let after: &[Case] = &[("s", "a", "2", &[false]), ("s", "a", "1", &[true]), ("s", "a", "4", &[true])];
+    let found = compared(&run(before, |_| {}), &run(after, |_| {}));
+    let pairs: Vec<_> = found.cases.iter().map(|case| (case.before, case.after, case.fate)).collect();
+    assert_eq!(
+        pairs,
+        [
+            (Some(1), Some(0), CaseFate::StillFailing),
+            (Some(0), Some(1), CaseFate::StillPassing),
+            (Some(2), Some(2), CaseFate::Edited),
+        ]
+    );
+}
+
+#[test]
+fn new_saved_responses_are_compared_and_new_expectations_are_not() {
+    let saved = |plan: &mut RunPlan| plan.sets[0].agent = AgentSpec::Saved;
+    let before = run(&[("s", "a", "1@old response", &[false]), ("s", "b", "2", &[false])], saved);
+    let after = run(&[("s", "a", "1@new response", &[true]), ("s", "b", "3", &[true])], saved);
+    let fates: Vec<CaseFate> = compared(&before, &after).cases.iter().map(|case| case.fate).collect();
+    assert_eq!(fates, [CaseFate::Fixed, CaseFate::Edited]);
+}
+
+#[test]
+fn changed_conditions_are_told_and_edited_cases_are_in_no_number() {
+    let cases: &[Case] = &[("s", "a", "1", &[true]), ("s", "b", "2", &[true])];
+    let later: &[Case] = &[("s", "a", "1", &[false]), ("s", "b", "edited", &[false])];
+    let after = run(later, |plan| {
+        plan.sets[0].criteria.push(Criterion::new("other", None));
+        plan.sets[0].agent_name = "shown under another name".into();
+    });
+    let found = compared(&run(cases, |_| {}), &after);
+    assert_eq!(found.cases[0].changed, [ChangedCondition::Criteria]);
+    let metric = &found.metrics[0];
+    assert_eq!((metric.cases, metric.before, metric.after), (1, 1.0, 0.0));
+    assert_eq!((metric.test, found.overall.test.p()), (ScoreTest::Wilcoxon(1.0), Some(1.0)));
+    let ids = ["1", "2", "3", "4", "5", "6"];
+    let six = |passed: &'static [bool]| ids.map(|id| ("s", id, id, passed));
+    let found = compared(&run(&six(&[true]), |_| {}), &run(&six(&[false]), |_| {}));
+    assert!((found.overall.test.p().unwrap() - 0.03125).abs() < 1e-12, "six of six broke");
+    assert_eq!(found.metrics[0].test, ScoreTest::Wilcoxon(0.03125));
+}
+
+/// Runs of one set whose cases have these numbers of attempts that passed, and of attempts.
+fn run_of(counts: &[(usize, usize)]) -> RunState {
+    let ids: Vec<String> = (0..counts.len()).map(|at| at.to_string()).collect();
+    let outcomes = counts.iter().map(|(passed, of)| (0..*of).map(|at| at < *passed).collect::<Vec<bool>>());
+    let outcomes: Vec<Vec<bool>> = outcomes.collect();
+    let case = |(id, attempts)| ("s", id, id, attempts);
+    let cases: Vec<Case> =
+        ids.iter().map(String::as_str).zip(outcomes.iter().map(Vec::as_slice)).map(case).collect();
+    run(&cases, |_| {})
+}
+
+fn count(found: &RunComparison, fate: CaseFate) -> usize {
+    found.of(fate).count()
+}
+
+#[test]
+fn more_attempts_of_the_same_agent_are_no_change() {
+    // 80 % of the attempts pass: in a run of one attempt each, and in a run of five.
+    let one: Vec<(usize, usize)> = (0..100).map(|at| (usize::from(at % 5 != 0), 1)).collect();
+    let five = vec![(4, 5); 100];
+    for (before, after) in [(&one, &five), (&five, &one)] {
+        let found = compared(&run_of(before), &run_of(after));
+        assert_eq!((count(&found, CaseFate::Broke), count(&found, CaseFate::Fixed)), (0, 0));
+        let rates = found.overall.rates.unwrap();
+        assert!((rates.0 - rates.1).abs() < 1e-9, "{rates:?}");
+        assert!(found.overall.is_by_rates());
+        assert!(matches!(found.overall.test, OutcomeTest::Rates(p) if p > 0.5), "{:?}", found.overall);
+        assert!(matches!(found.metrics[0].test, ScoreTest::Equal | ScoreTest::WithinCases(0.05..)));
+    }
+}
+
+#[test]
+fn a_worse_agent_with_fewer_attempts_is_not_an_improvement() {
+    // 80 % of five attempts, then 50 % of one: all attempts pass in 49 cases instead of 31.
+    let five: Vec<(usize, usize)> =
+        (0..100).map(|at| if at < 31 { (5, 5) } else { (3 + at % 2, 5) }).collect();
+    let one: Vec<(usize, usize)> = (0..100).map(|at| ((at * 37 % 100 < 49) as usize, 1)).collect();
+    let found = compared(&run_of(&five), &run_of(&one));
+    assert_eq!((found.overall.passed, count(&found, CaseFate::Fixed)), ((31, 49), 0));
+    let rates = found.overall.rates.unwrap();
+    assert!(rates.0 > 0.79 && rates.1 < 0.5, "{rates:?}");
+    assert!(matches!(found.overall.test, OutcomeTest::Rates(..0.001)), "{:?}", found.overall);
+    assert!(matches!(found.metrics[0].test, ScoreTest::WithinCases(..0.001)), "{:?}", found.metrics[0]);
+}
+
+#[test]
+fn a_flaky_case_is_neither_broke_nor_fixed() {
+    let before = run_of(&[(5, 5), (4, 5), (3, 5), (5, 5)]);
+    let after = run_of(&[(4, 5), (5, 5), (4, 5), (0, 5)]);
+    let found = compared(&before, &after);
+    let fates: Vec<CaseFate> = found.cases.iter().map(|case| case.fate).collect();
+    assert_eq!(fates, [CaseFate::Unclear, CaseFate::Unclear, CaseFate::StillFailing, CaseFate::Broke]);
+    assert_eq!(found.overall.passed, (2, 1));
+    assert_eq!(found.overall.test, OutcomeTest::McNemar(1.0), "equally many attempts");
+    let any = ComparisonRule { evidence: ChangeEvidence::Any, ..ComparisonRule::default() };
+    let found = compare_runs(&before, &after, &any);
+    assert_eq!((count(&found, CaseFate::Broke), count(&found, CaseFate::Fixed)), (2, 1));
+}
+
+#[test]
+fn a_metric_with_other_options_is_said_to_be_another() {
+    let with = |option: &str, threshold: f64| {
+        let mut criterion = Criterion::new("m", Some(threshold));
+        criterion.options.insert("match_type".into(), option.into());
+        criterion.options.insert("threshold".into(), threshold.into());
+        move |plan: &mut RunPlan| plan.sets[0].criteria = vec![criterion.clone()]
+    };
+    let cases: &[Case] = &[("s", "a", "1", &[true])];
+    let others = |option: &str, threshold: f64| {
+        let found = compared(&run(cases, with("EXACT", 1.0)), &run(cases, with(option, threshold)));
+        (found.cases[0].changed.clone(), found.metrics[0].other_options)
+    };
+    assert_eq!(others("EXACT", 1.0), (vec![], 0));
+    assert_eq!(others("IN_ORDER", 1.0), (vec![ChangedCondition::Criteria], 1));
+    assert_eq!(others("EXACT", 0.5), (vec![ChangedCondition::Criteria], 0), "the scores are the same");
+}
+
+#[test]
+fn passing_cases_that_are_missing_now_are_removed() {
+    let before: &[Case] =
+        &[("s", "a", "1", &[true]), ("s", "b", "2", &[false]), ("s", "c", "3", &[true, true])];
+    let (before, after) = (run(before, |_| {}), run(&[("s", "d", "4", &[true])], |_| {}));
+    let found = compared(&before, &after);
+    let removed: Vec<_> = found.removed(&before).map(|case| case.before).collect();
+    assert_eq!(removed, [Some(0), Some(2)]);
+}
+
+#[test]
+fn a_case_that_moved_changed_its_file_and_not_its_name() {
+    let (before, after) =
+        (run(&[("s", "a", "1@s", &[true])], |_| {}), run(&[("t", "a", "1@t", &[true])], |_| {}));
+    assert_eq!(compared(&before, &after).cases[0].changed, [ChangedCondition::File]);
+}
+
+#[test]
+fn rates_are_said_where_no_case_passes_in_all_attempts() {
+    let found = compared(&run_of(&[(8, 10); 20]), &run_of(&[(1, 10); 20]));
+    assert_eq!((count(&found, CaseFate::StillFailing), found.overall.passed), (20, (0, 0)));
+    assert!(found.overall.rates_p.is_some_and(|p| p < 1e-6), "{:?}", found.overall);
+    assert_eq!(
+        found.overall.passed_words(),
+        "0 → 0 of 20 comparable cases passed in all attempts, 80.0 % → 10.0 % of attempts passed"
+    );
+    assert_eq!(found.test_words(), "the same cases passed in all attempts; rates p < 0.0001");
+    let single = compared(&run_of(&[(1, 1); 20]), &run_of(&[(0, 1); 20]));
+    assert_eq!((single.overall.rates_p, single.test_words()), (None, "McNemar p < 0.0001".to_string()));
+}
+
+#[test]
+fn evidence_that_no_case_can_have_is_said() {
+    let rule = ComparisonRule { evidence: ChangeEvidence::Significant, ..ComparisonRule::default() };
+    let words = |attempts: usize| {
+        let found = compare_runs(&run_of(&[(attempts, attempts)]), &run_of(&[(0, attempts)]), &rule);
+        found.undecidable_words()
+    };
+    assert!(words(1).unwrap().starts_with("with at most 1 and 1 attempts of a case, no case can differ"));
+    assert_eq!(
+        (words(5), compared(&run_of(&[(1, 1)]), &run_of(&[(0, 1)])).undecidable_words()),
+        (None, None)
+    );
+}
+
+/// The level is a promise: of pairs of runs of an agent that did not change, at most that share has a case that broke.
+#[test]
+fn false_alarms_are_at_most_the_level() {
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+    const PAIRS: usize = 400;
+    // Three standard deviations above the expected number.
+    const AT_MOST: usize = 33;
+    let mut random = StdRng::seed_from_u64(4);
+    for (before, after) in [(5, 5), (1, 5), (5, 1), (3, 10)] {
+        let mut alarms = [0, 0];
+        for _ in 0..PAIRS {
+            let tables: Vec<PassTable> = (0..100)
+                .map(|_| {
+                    let rate: f64 = random.random_range(0.3..1.0);
+                    let mut passed = |of: usize| (0..of).filter(|_| random.random_bool(rate)).count();
+                    let (a, b) = (passed(before), passed(after));
+                    PassTable {
+                        before: PassCount { passed: a, of: before },
+                        after: PassCount { passed: b, of: after },
+                    }
+                })
+                .collect();
+            let (fates, _) = compare_counts(&tables, &ComparisonRule::default());
+            for (alarms, fate) in alarms.iter_mut().zip([CaseFate::Broke, CaseFate::Fixed]) {
+                *alarms += usize::from(fates.contains(&fate));
+            }
+        }
+        assert!(alarms.iter().all(|alarms| *alarms <= AT_MOST), "{before} and {after} attempts: {alarms:?}");
+    }
+}

@@ -1,0 +1,125 @@
+//! A comparison in words.
+
+use super::RunComparison;
+use super::conditions::ChangedCondition;
+use super::fates::CaseFate;
+use super::overall::{OutcomeTest, OverallChange};
+use super::scores::{ComparedMetric, ScoreTest};
+
+/// A p-value in words: "p 0.0123" or, above the level, "p 0.4000, could be noise".
+pub fn p_words(p: f64, level: f64) -> String {
+    let number = if p < 0.0001 { "p < 0.0001".to_string() } else { format!("p {p:.4}") };
+    if p <= level { number } else { format!("{number}, could be noise") }
+}
+
+impl OverallChange {
+    /// "16 → 17 of 20 comparable cases passed", with several attempts also the rates, and only these where the numbers of
+    /// attempts differ.
+    pub fn passed_words(&self) -> String {
+        match self.rates.filter(|_| self.is_by_rates()) {
+            Some((before, after)) => format!(
+                "{:.1} % → {:.1} % of attempts passed, mean over {} comparable cases",
+                before * 100.0,
+                after * 100.0,
+                self.cases
+            ),
+            None => {
+                let (before, after) = self.passed;
+                let words = format!("{before} → {after} of {} comparable cases passed", self.cases);
+                match self.rates.filter(|_| self.is_repeated()) {
+                    Some((before, after)) => format!(
+                        "{words} in all attempts, {:.1} % → {:.1} % of attempts passed",
+                        before * 100.0,
+                        after * 100.0
+                    ),
+                    None => words,
+                }
+            }
+        }
+    }
+
+    /// "16 → 17 of 20 passed", or the rates where the numbers of attempts differ: for a place with little room.
+    pub fn short_passed_words(&self) -> String {
+        match self.rates.filter(|_| self.is_by_rates()) {
+            Some((before, after)) => {
+                format!("{:.1} % → {:.1} % of attempts passed", before * 100.0, after * 100.0)
+            }
+            None => {
+                let all = if self.is_repeated() { " always" } else { "" };
+                format!("{} → {} of {} passed{all}", self.passed.0, self.passed.1, self.cases)
+            }
+        }
+    }
+
+    /// The test, and whether the difference is more than noise.
+    fn test_words(&self, level: f64) -> String {
+        let by_rates = |words: &str| {
+            let (before, after) = (range_words(self.attempts.0), range_words(self.attempts.1));
+            let numbers = if before == after { String::new() } else { format!(": {before} and {after}") };
+            format!("by rates, because the numbers of attempts differ{numbers}; {words}")
+        };
+        let words = match self.test {
+            OutcomeTest::Rates(p) => return by_rates(&p_words(p, level)),
+            OutcomeTest::Equal if self.is_by_rates() => return by_rates("no rate differs"),
+            OutcomeTest::McNemar(p) => format!("McNemar {}", p_words(p, level)),
+            OutcomeTest::Equal if self.is_repeated() => "the same cases passed in all attempts".to_string(),
+            OutcomeTest::Equal => "no case changed its outcome".to_string(),
+        };
+        match self.rates_p {
+            Some(p) => format!("{words}; rates {}", p_words(p, level)),
+            None => words,
+        }
+    }
+}
+
+impl ComparedMetric {
+    /// "other options in 3 cases"; `None` if all cases were scored with the same options.
+    pub fn other_options_words(&self) -> Option<String> {
+        (self.other_options > 0).then(|| format!("other options in {}", cases_words(self.other_options)))
+    }
+}
+
+/// "1 case" or "2 cases".
+pub fn cases_words(count: usize) -> String {
+    if count == 1 { "1 case".into() } else { format!("{count} cases") }
+}
+
+fn range_words((fewest, most): (usize, usize)) -> String {
+    if fewest == most { most.to_string() } else { format!("{fewest}–{most}") }
+}
+
+impl RunComparison {
+    /// The numbers of cases that broke, were fixed, are unclear, and were scored with other criteria in the second run, as
+    /// far as there are any of the last two.
+    pub fn changes_words(&self) -> String {
+        let count = |fate| self.of(fate).count();
+        let mut words = format!("{} broke, {} fixed", count(CaseFate::Broke), count(CaseFate::Fixed));
+        if let unclear @ 1.. = count(CaseFate::Unclear) {
+            words += &format!(", {unclear} unclear");
+        }
+        if let other @ 1.. = self.changed_in(ChangedCondition::Criteria) {
+            words += &format!(", {} with other criteria", cases_words(other));
+        }
+        words
+    }
+
+    /// The number of cases with results in both runs for which a condition differs.
+    pub fn changed_in(&self, condition: ChangedCondition) -> usize {
+        self.cases.iter().filter(|case| case.changed.contains(&condition)).count()
+    }
+
+    /// Whether the difference of the outcomes is more than noise.
+    pub fn test_words(&self) -> String {
+        self.overall.test_words(self.rule.level)
+    }
+
+    /// Whether the difference of a metric is more than noise.
+    pub fn score_words(&self, test: ScoreTest) -> String {
+        match test {
+            ScoreTest::Equal => "no score differs".into(),
+            ScoreTest::Wilcoxon(p) => p_words(p, self.rule.level),
+            ScoreTest::WithinCases(p) => format!("within cases, {}", p_words(p, self.rule.level)),
+            ScoreTest::TooFewCases => "too few cases for other numbers of attempts".into(),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The attempts of a case in two runs: how many passed, and how probable that is if nothing changed.
+
+use super::repeats::PassCount;
+use std::collections::HashMap;
+
+/// The attempts of a case in two runs, counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassTable {
+    /// In the first run.
+    pub before: PassCount,
+    /// In the second run.
+    pub after: PassCount,
+}
+
+/// The numbers that a test of a table holds fixed: the attempts in both runs, and how many of all passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Margins {
+    before: usize,
+    after: usize,
+    passed: usize,
+}
+
+impl PassTable {
+    /// The runs in the other order.
+    pub(super) fn mirrored(self) -> PassTable {
+        PassTable { before: self.after, after: self.before }
+    }
+
+    pub(super) fn margins(self) -> Margins {
+        let passed = self.before.passed + self.after.passed;
+        Margins { before: self.before.of, after: self.after.of, passed }
+    }
+
+    /// Whether all attempts passed in the first run, and none in the second.
+    pub(super) fn is_complete_loss(self) -> bool {
+        self.before.passed == self.before.of
+            && self.before.of > 0
+            && self.after.passed == 0
+            && self.after.of > 0
+    }
+
+    /// Whether each run has one attempt.
+    pub(super) fn is_of_single_attempts(self) -> bool {
+        (self.before.of, self.after.of) == (1, 1)
+    }
+}
+
+impl Margins {
+    /// The fewest and the most attempts of the first run that can have passed.
+    fn range(self) -> (usize, usize) {
+        (self.passed.saturating_sub(self.after), self.passed.min(self.before))
+    }
+
+    /// Whether all attempts of the first run can have passed, and none of the second.
+    pub(super) fn allow_complete_loss(self) -> bool {
+        self.passed == self.before && self.before > 0 && self.after > 0
+    }
+
+    /// For each number of attempts of the first run that can have passed, from the fewest: its probability if every
+    /// attempt of the case passes with the same probability. With it, the number of those that passed is hypergeometric.
+    pub(super) fn chances(self) -> Vec<f64> {
+        let (fewest, most) = self.range();
+        let first = ln_choose(self.before, fewest) + ln_choose(self.after, self.passed - fewest)
+            - ln_choose(self.before + self.after, self.passed);
+        let ratio = |k: usize| {
+            let up = (self.before - k) as f64 * (self.passed - k) as f64;
+            // From `passed - k <= after` follows that this is at least 1.
+            let down = (k + 1) as f64 * (self.after + k + 1 - self.passed) as f64;
+            (up / down).ln()
+        };
+        let logs = (fewest..most).scan(first, |log, k| {
+            *log += ratio(k);
+            Some(*log)
+        });
+        std::iter::once(first).chain(logs).map(f64::exp).collect()
+    }
+
+    /// The mean and the variance of the number of attempts of the first run that passed.
+    pub(super) fn moments(self) -> (f64, f64) {
+        let (a, b, t) = (self.before as f64, self.after as f64, self.passed as f64);
+        let all = a + b;
+        let variance = if all > 1.0 { a * b * t * (all - t) / (all * all * (all - 1.0)) } else { 0.0 };
+        (if all > 0.0 { a * t / all } else { 0.0 }, variance)
+    }
+
+    /// The fewest attempts of the first run that can have passed.
+    pub(super) fn fewest(self) -> usize {
+        self.range().0
+    }
+}
+
+/// The natural logarithm of the binomial coefficient.
+fn ln_choose(of: usize, part: usize) -> f64 {
+    let ln_factorial = |n: usize| libm::lgamma(n as f64 + 1.0);
+    ln_factorial(of) - ln_factorial(part) - ln_factorial(of - part)
+}
+
+/// The one-sided p-values of tables, by their margins: for each number of attempts of the first run that passed, the
+/// probability of at least so many.
+///
+/// Definition: Fisher's exact test (1935), as in scipy's `fisher_exact(alternative="greater")` with the first run in the
+/// first row and the attempts that passed in the first column.
+#[derive(Default)]
+pub(super) struct LossTests {
+    at_least: HashMap<Margins, Vec<f64>>,
+}
+
+impl LossTests {
+    /// The p-value of a table: the probability that the attempts that passed are in the first run at least as often, if the
+    /// case passes with the same probability in both.
+    pub(super) fn p(&mut self, table: PassTable) -> f64 {
+        let margins = table.margins();
+        let at = table.before.passed - margins.fewest();
+        self.of(margins).get(at).copied().unwrap_or(1.0)
+    }
+
+    /// The largest p-value that is not above `limit` and that a table with these margins can have: the probability that its
+    /// p-value is not above `limit`. 0 if there is none.
+    pub(super) fn attainable(&mut self, margins: Margins, limit: f64) -> f64 {
+        let tails = self.of(margins);
+        // The p-values fall from left to right.
+        let at = tails.partition_point(|p| *p > limit);
+        tails.get(at).copied().unwrap_or(0.0)
+    }
+
+    fn of(&mut self, margins: Margins) -> &[f64] {
+        self.at_least.entry(margins).or_insert_with(|| {
+            let mut tails = margins.chances();
+            let mut sum = 0.0;
+            // The small probabilities are added first.
+            for chance in tails.iter_mut().rev() {
+                sum += *chance;
+                *chance = f64::min(sum, 1.0);
+            }
+            tails
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(before: (usize, usize), after: (usize, usize)) -> PassTable {
+        let count = |(passed, of)| PassCount { passed, of };
+        PassTable { before: count(before), after: count(after) }
+    }
+
+    /// scipy 1.17.1: `fisher_exact([[a, b], [c, d]], alternative="greater").pvalue`. The first is Fisher's example of tasting
+    /// tea (The Design of Experiments, 1935), with all cups right.
+    #[test]
+    fn the_p_value_is_fishers() {
+        for (before, after, expected) in FISHER {
+            let p = LossTests::default().p(table(before, after));
+            assert!((p - expected).abs() <= 1e-10 * expected, "{before:?} {after:?}: {p} is not {expected}");
+        }
+    }
+
+    /// How many of the attempts passed.
+    type Passed = (usize, usize);
+
+    const FISHER: [(Passed, Passed, f64); 8] = [
+        ((4, 4), (0, 4), 0.014_285_714_285_714_284),
+        ((5, 5), (0, 5), 0.003_968_253_968_253_969),
+        ((5, 5), (1, 5), 0.023_809_523_809_523_81),
+        ((1, 1), (0, 5), 0.166_666_666_666_666_66),
+        ((3, 3), (4, 10), 0.122_377_622_377_622_36),
+        ((8, 10), (1, 10), 0.002_738_747_320_790_664),
+        ((2, 5), (4, 5), 0.976_190_476_190_476_2),
+        ((700, 1_000), (640, 1_000), 0.002_500_764_661_163_913),
+    ];
+
+    #[test]
+    fn a_table_whose_margins_allow_one_arrangement_is_no_evidence() {
+        let mut tests = LossTests::default();
+        let always = table((5, 5), (3, 3));
+        assert_eq!((tests.p(always), tests.attainable(always.margins(), 0.99)), (1.0, 0.0));
+        let margins = table((3, 3), (0, 3)).margins();
+        assert!((tests.attainable(margins, 0.06) - 0.05).abs() < 1e-12);
+        assert_eq!(tests.attainable(margins, 0.04), 0.0);
+        assert!((tests.attainable(margins, 0.6) - 0.5).abs() < 1e-12);
+    }
+}

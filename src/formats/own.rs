@@ -1,0 +1,103 @@
+//! Detection of files that evaltrail wrote and that contain results, by their first bytes. They are not data sets,
+//! although some have the columns of one.
+
+use super::index;
+
+/// The first columns of a report in CSV.
+pub const REPORT_COLUMNS: &[&str] = &[
+    "eval_set",
+    "file",
+    "eval_id",
+    "attempt",
+    "status",
+    "quarantined_until",
+    "latency_s",
+    "error",
+    "prompt",
+    "response",
+    "end",
+    "tools_stubbed",
+    "tools_nearest",
+    "tools_made_to_fail",
+    "tools_live",
+    "tools_missing",
+];
+
+/// The first key of a report in JSON, and of each row of one in Vertex's table.
+pub const REPORT_KEY: &str = "evaltrail";
+
+/// The beginning of `metadata.dataset_id` of a report in the form of an `EvaluationResult`, whose client refuses other keys.
+/// The id of the run follows.
+pub const RESULT_ID: &str = "evaltrail run ";
+
+/// Whether a file with these first bytes is a report, a recording, a journal or a result for ADK.
+pub fn is_own_result(head: &str) -> bool {
+    let head = head.trim_start_matches('\u{FEFF}');
+    is_csv_report(head) || is_json_result(head)
+}
+
+fn is_csv_report(head: &str) -> bool {
+    let line = head.lines().next().unwrap_or_default();
+    let columns: Vec<&str> = line.split([',', ';', '\t']).map(|name| name.trim_matches('"')).collect();
+    columns.starts_with(REPORT_COLUMNS)
+}
+
+fn is_json_result(head: &str) -> bool {
+    if !head.trim_start().starts_with('{') {
+        return false;
+    }
+    let keys = index::first_keys(head);
+    let has = |key: &str| keys.iter().any(|other| other == key);
+    match keys.first().map(String::as_str) {
+        // A report, or a run in one file.
+        Some(REPORT_KEY | "evaltrail_run") => true,
+        // An `EvaluationResult`.
+        Some("metadata") => has_result_id(head),
+        // A line of a journal.
+        Some("key") => has("eval_id") && has("adk_status"),
+        // A line of a recording.
+        Some("eval_id") => keys.get(1).is_some_and(|key| key == "turns"),
+        // A result for ADK.
+        _ => has("eval_set_result_id") && has("eval_case_results"),
+    }
+}
+
+/// Whether the first member of an object is the metadata of an [`RESULT_ID`].
+fn has_result_id(head: &str) -> bool {
+    let compact: String = head.chars().take(200).filter(|c| !c.is_whitespace()).collect();
+    let id: String = RESULT_ID.chars().filter(|c| !c.is_whitespace()).collect();
+    compact.starts_with(&format!("{{\"metadata\":{{\"dataset_id\":\"{id}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_told_from_data_sets() {
+        let report = format!("{},prompt/score\n", REPORT_COLUMNS.join(","));
+        for own in [
+            report.as_str(),
+            "{\n  \"evaltrail\": \"0.1.0\",\n  \"run_id\": \"x\", \"cases\": [",
+            "{\"key\":{\"case\":0,\"attempt\":1},\"eval_id\":\"a\",\"status\":\"passed\",\"adk_status\":\"pas",
+            "{\"eval_id\":\"a\",\"turns\":[{\"prompt\": \"x\", \"res",
+            "{\"evaltrail\":\"0.1.0\",\"eval_case_id\":\"a\",\"prompt\":\"x\",\"response\":\"y\"}",
+            "{\n  \"metadata\": {\n    \"dataset_id\": \"evaltrail run 7f3a\",\n    \"candidate_names\": [",
+            "{\"eval_set_result_id\": \"a\", \"eval_set_id\": \"b\", \"eval_case_results\": [",
+        ] {
+            assert!(is_own_result(own), "{own}");
+        }
+        for other in [
+            "eval_id,prompt,response,status\n",
+            "{\"prompt\": \"a\", \"evaltrail\": 1}",
+            "{\"eval_id\": \"a\", \"prompt\": \"x\"}",
+            "{\"eval_set_id\": \"a\", \"eval_cases\": [{\"eval_id\": \"x\", \"turns\": []}]}",
+            "[{\"key\": 1}]",
+            "{\"metadata\": {\"dataset_id\": \"mine\"}, \"eval_case_results\": []}",
+            "{\"metadata\": {\"note\": \"\\\"dataset_id\\\": \\\"evaltrail run x\"}, \"eval_cases\": []}",
+            "",
+        ] {
+            assert!(!is_own_result(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The spans of a batch that an agent sends, within a limit of memory.
+
+use super::TraceSpan;
+use crate::formats::json::{ITEM, MEMBER};
+
+/// Spans of wanted traces.
+#[derive(Debug, Default)]
+pub struct SpanBatch {
+    /// The spans, in the order of the batch.
+    pub spans: Vec<TraceSpan>,
+    /// The memory that they take, in bytes.
+    pub size: usize,
+    /// The ids of wanted traces of which spans are missing, because they need too much memory.
+    pub cut: Vec<String>,
+    most: usize,
+}
+
+/// Why a batch cannot be used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum UnusableBatch {
+    /// It needs too much memory.
+    #[error("it needs too much memory")]
+    TooLarge,
+    /// It is not in a known format. Contains the message.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+/// Memory that a span may take, in bytes.
+pub(super) struct Room {
+    left: usize,
+}
+
+impl Room {
+    pub(super) fn take(&mut self, bytes: usize) -> Result<(), UnusableBatch> {
+        self.left = self.left.checked_sub(bytes).ok_or(UnusableBatch::TooLarge)?;
+        Ok(())
+    }
+
+    /// Takes the memory of an element of a list.
+    pub(super) fn item(&mut self) -> Result<(), UnusableBatch> {
+        self.take(ITEM)
+    }
+
+    /// Takes the memory of a member of an object.
+    pub(super) fn member(&mut self) -> Result<(), UnusableBatch> {
+        self.take(MEMBER)
+    }
+}
+
+impl SpanBatch {
+    pub(super) fn new(most: usize) -> SpanBatch {
+        SpanBatch { most, ..SpanBatch::default() }
+    }
+
+    /// Adds the span that `read` makes. Its trace is cut off if it needs more memory than is left.
+    pub(super) fn add(
+        &mut self,
+        trace: String,
+        read: impl FnOnce(&str, &mut Room) -> Result<TraceSpan, UnusableBatch>,
+    ) -> Result<(), UnusableBatch> {
+        let mut room = Room { left: self.most - self.size };
+        match read(&trace, &mut room) {
+            Ok(span) => {
+                self.size = self.most - room.left;
+                self.spans.push(span);
+            }
+            Err(UnusableBatch::TooLarge) if !self.cut.contains(&trace) => self.cut.push(trace),
+            Err(UnusableBatch::TooLarge) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,73 @@
+//! The explanation of a judged result, in words.
+
+use super::{TurnVerdict, Verdict, broken};
+use crate::domain::{Judgement, Status};
+
+pub(super) fn explain(
+    verdict: &Verdict,
+    judgement: &Judgement,
+    status: Status,
+    threshold: Option<f64>,
+) -> String {
+    let mut words: Vec<String> = judgement.warnings.clone();
+    if let Some(error) = broken(&judgement.questions) {
+        words.push(format!("the judge failed: {error}"));
+    }
+    if let (Some(gap), Status::NotEvaluated) = (&verdict.gap, status) {
+        words.push(gap.clone());
+    }
+    if let Some(bias) = judgement.position_bias.filter(|bias| bias.abs() >= 0.005) {
+        let place = if bias > 0.0 { "second" } else { "first" };
+        words.push(format!(
+            "position bias {bias:+.2}: the judge prefers the {place} response, whichever it is"
+        ));
+    }
+    if judgement.is_unsteady(threshold) {
+        words.push(match judgement.reach {
+            Some((low, high)) if low < high => {
+                format!("unsteady: one vote changed could give {low:.2} to {high:.2}")
+            }
+            _ => "unsteady: one vote changed could leave no verdict".into(),
+        });
+    }
+    let of_rubrics = verdict.rubrics.iter().map(|rubric| {
+        let sign = match rubric.score {
+            Some(score) if score >= 1.0 => "✓",
+            Some(_) => "✗",
+            None => "?",
+        };
+        let votes = rubric.votes.filter(|votes| votes.is_split() || votes.none > 0);
+        let votes = votes.map(|votes| format!(" {}", votes.words())).unwrap_or_default();
+        format!("{sign} {}{votes}", rubric.rubric_id)
+    });
+    match verdict.rubrics.is_empty() {
+        false => words.push(of_rubrics.collect::<Vec<_>>().join("  ")),
+        true => words.extend(lowest(&verdict.turns)),
+    }
+    words.join("; ")
+}
+
+/// The reason of the turn with the lowest score.
+fn lowest(turns: &[TurnVerdict]) -> Option<String> {
+    let rank = |turn: &TurnVerdict| turn.score.unwrap_or(f64::MAX);
+    let told = turns.iter().enumerate().filter(|(_, turn)| !turn.why.is_empty());
+    let (at, turn) = told.min_by(|(_, a), (_, b)| rank(a).total_cmp(&rank(b)))?;
+    Some(if turns.len() > 1 { format!("turn {}: {}", at + 1, turn.why) } else { turn.why.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unsteady_judgement_says_what_one_vote_could_change() {
+        let words = |reach, fragile| {
+            let judgement = Judgement { reach, fragile, ..Judgement::default() };
+            explain(&Verdict::default(), &judgement, Status::Passed, Some(0.5))
+        };
+        let could = words(Some((0.25, 0.75)), false);
+        assert_eq!(could, "unsteady: one vote changed could give 0.25 to 0.75");
+        let fragile = words(Some((1.0, 1.0)), true);
+        assert_eq!(fragile, "unsteady: one vote changed could leave no verdict");
+    }
+}

@@ -1,0 +1,235 @@
+//! Temporary folders that only the user can read. They are deleted when they are dropped, when a signal ends the process,
+//! and, if the process could not do it, at the next start of evaltrail.
+
+use super::ended::has_ended;
+use std::fs::{self, DirEntry, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// What the names of all folders begin with. The id of the process follows.
+const PREFIX: &str = "evaltrail-";
+/// The file that is locked while the process exists.
+const LOCK: &str = ".evaltrail-lock";
+/// The age after which an unlocked folder counts as left over, even if its process seems to exist: ids are reused.
+const OLD: Duration = Duration::from_secs(60);
+/// How often the deletion is tried: other threads may still be writing in the folder.
+const TRIES: usize = 3;
+
+/// The folders of this process.
+static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn folders() -> MutexGuard<'static, Vec<PathBuf>> {
+    FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A temporary folder with mode 0700. Dropping it deletes it.
+#[derive(Debug)]
+pub(crate) struct PrivateFolder {
+    /// Closed before the folder is deleted: Windows deletes no open files.
+    _lock: File,
+    folder: TempDir,
+}
+
+impl PrivateFolder {
+    /// Creates a folder in the system's temporary folder. `kind` is a part of its name.
+    pub(crate) fn create(kind: &str) -> io::Result<PrivateFolder> {
+        let prefix = format!("{PREFIX}{}-{kind}-", std::process::id());
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix);
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        // No signal can come between the creation of the folder and its registration.
+        let mut registered = folders();
+        let folder = builder.tempdir()?;
+        registered.push(folder.path().to_path_buf());
+        let lock = private_file(&folder.path().join(LOCK))?;
+        // If files cannot be locked, the folder counts as left over only when it is old.
+        let _ = lock.try_lock();
+        Ok(PrivateFolder { _lock: lock, folder })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Creates a file that only the user can read.
+fn private_file(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+impl Drop for PrivateFolder {
+    fn drop(&mut self) {
+        folders().retain(|path| path != self.folder.path());
+    }
+}
+
+/// Ends the process without dropping anything, and deletes its folders before.
+pub(crate) fn exit(code: i32) -> ! {
+    remove_private_folders();
+    std::process::exit(code)
+}
+
+/// Deletes the folders of this process, which is about to end without dropping them.
+fn remove_private_folders() {
+    for folder in folders().drain(..) {
+        for _ in 0..TRIES {
+            match fs::remove_dir_all(&folder) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {}
+                _ => break,
+            }
+        }
+    }
+}
+
+/// Deletes the folders that processes left which have ended.
+pub(crate) fn remove_left_over_folders() {
+    remove_left_over_folders_in(&std::env::temp_dir());
+}
+
+fn remove_left_over_folders_in(temporary: &Path) {
+    let Ok(entries) = fs::read_dir(temporary) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else { continue };
+        let Some(process) = rest.split('-').next().and_then(|pid| pid.parse().ok()) else { continue };
+        if is_left_over(&entry, process) {
+            // Another process may be deleting it as well.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn is_left_over(entry: &DirEntry, process: i32) -> bool {
+    // Of the folder itself: a link to a folder is not followed.
+    let Ok(meta) = entry.metadata() else { return false };
+    let age = meta.modified().ok().and_then(|at| at.elapsed().ok());
+    let has_ended = has_ended(process) || age.is_some_and(|age| age > OLD);
+    let is_locked = || match File::open(entry.path().join(LOCK)) {
+        Ok(lock) => lock.try_lock().is_err(),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    };
+    meta.is_dir() && ownership::is_private(&meta) && has_ended && !is_locked()
+}
+
+#[cfg(unix)]
+mod ownership {
+    use std::fs::Metadata;
+    use std::os::unix::fs::MetadataExt;
+
+    /// Whether the user owns a folder, and nobody else can read it.
+    pub(super) fn is_private(meta: &Metadata) -> bool {
+        meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o077 == 0
+    }
+}
+
+/// On Windows the temporary folder is the user's own, and the age decides.
+#[cfg(windows)]
+mod ownership {
+    use std::fs::Metadata;
+
+    pub(super) fn is_private(_: &Metadata) -> bool {
+        true
+    }
+}
+
+/// Deletes the folders of this process when a signal is about to end it, until [`signals_are_handled`].
+#[cfg(unix)]
+pub(crate) fn remove_private_folders_on_signals() -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
+    std::thread::Builder::new().name("folders".into()).spawn(move || {
+        for signal in signals.forever() {
+            if !HANDLED.load(std::sync::atomic::Ordering::SeqCst) {
+                remove_private_folders();
+                let _ = signal_hook::low_level::emulate_default_handler(signal);
+            }
+        }
+    })?;
+    Ok(())
+}
+
+#[cfg(windows)]
+pub(crate) fn remove_private_folders_on_signals() -> io::Result<()> {
+    Ok(())
+}
+
+/// Whether another part of the program handles signals.
+#[cfg(unix)]
+static HANDLED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+
+/// From now on the caller handles the signals that end the process, and calls [`exit`].
+#[cfg(unix)]
+pub(crate) fn signals_are_handled() {
+    HANDLED.store(true, std::sync::atomic::Ordering::SeqCst);
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn only_the_user_can_read_a_folder_and_dropping_deletes_it() {
+        let folder = PrivateFolder::create("test").unwrap();
+        let path = folder.path().to_path_buf();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
+        fs::write(path.join("file"), "x").unwrap();
+        drop(folder);
+        assert!(!path.exists());
+        assert!(!folders().contains(&path));
+    }
+
+    /// The child is this test in another process.
+    #[test]
+    fn an_exit_deletes_the_folders_without_dropping_them() {
+        const IS_CHILD: &str = "EVALTRAIL_TEST_EXITS";
+        if std::env::var_os(IS_CHILD).is_some() {
+            let folder = PrivateFolder::create("test").unwrap();
+            fs::write(folder.path().join("file"), "x").unwrap();
+            println!("folder {}", folder.path().display());
+            exit(7);
+        }
+        let name = "process::private_folder::tests::an_exit_deletes_the_folders_without_dropping_them";
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        let ended = child.args(["--exact", name, "--nocapture"]).env(IS_CHILD, "1").output().unwrap();
+        let printed = String::from_utf8(ended.stdout).unwrap();
+        assert_eq!(ended.status.code(), Some(7), "{printed}");
+        let folder = printed.split("folder ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
+        assert!(folder.contains(PREFIX) && !Path::new(folder).exists(), "{folder}");
+    }
+
+    #[test]
+    fn only_folders_of_processes_that_ended_are_removed() {
+        let temporary = tempfile::tempdir().unwrap();
+        // No process has such a high id.
+        let of = |name: &str, mode: u32| {
+            let path = temporary.path().join(name);
+            fs::create_dir(&path).unwrap();
+            fs::write(path.join("file"), "x").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            path
+        };
+        let left = of("evaltrail-2147483646-run-a", 0o700);
+        let locked = of("evaltrail-2147483646-run-b", 0o700);
+        let lock = File::create(locked.join(LOCK)).unwrap();
+        lock.try_lock().unwrap();
+        let alive = of(&format!("evaltrail-{}-run-c", std::process::id()), 0o700);
+        let others =
+            [of("evaltrail-2147483646-run-d", 0o755), of("evaltrail-notes", 0o700), of("mine", 0o700)];
+        let outside = of("outside", 0o700);
+        std::os::unix::fs::symlink(&outside, temporary.path().join("evaltrail-2147483646-run-e")).unwrap();
+        remove_left_over_folders_in(temporary.path());
+        assert!(!left.exists());
+        for stays in others.iter().chain([&locked, &alive, &outside]) {
+            assert!(stays.join("file").exists(), "{}", stays.display());
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The system's clock is corrected while a run goes on. The program runs with a library that answers for the clock.
+#![cfg(target_os = "linux")]
+
+use crate::common::{Place, both, evaltrail, output};
+use serde_json::{Value, json};
+use std::fs;
+use std::process::Command;
+
+/// `clock_gettime` of the C library, whose time of day is a day later once the file exists that `CORRECTED` names.
+const LIBRARY: &str = r#"
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *time) {
+    const char *corrected = getenv("CORRECTED");
+    int result = syscall(SYS_clock_gettime, clock, time);
+    if (clock == CLOCK_REALTIME && corrected && access(corrected, F_OK) == 0) time->tv_sec += 86400;
+    return result;
+}
+"#;
+
+/// The agent corrects the clock during its first case.
+const AGENT: &str = "while read line; do touch corrected; echo '{\"response\": \"hello\"}'; done\n";
+
+#[test]
+fn the_duration_of_a_run_is_measured() {
+    let case = |id: &str| {
+        json!({"eval_id": id, "conversation": [{
+            "user_content": {"role": "user", "parts": [{"text": "hi"}]},
+            "final_response": {"role": "model", "parts": [{"text": "hello"}]},
+        }]})
+    };
+    let set = json!({"eval_set_id": "s", "eval_cases": [case("a"), case("b")]});
+    let place = Place::new(&[
+        ("s.evalset.json", set.to_string()),
+        ("test_config.json", r#"{"criteria": {"response_match_score": 0.5}}"#.into()),
+        ("agent.sh", AGENT.into()),
+        ("clock.c", LIBRARY.into()),
+        ("home/.keep", String::new()),
+    ]);
+    let library = place.path().join("clock.so");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(place.path().join("clock.c"));
+    let compiled = output(&mut compiler);
+    assert!(compiled.status.success(), "{}", both(&compiled));
+    let mut run = evaltrail(&place.path().join("home"));
+    run.args(["run", "s.evalset.json", "--agent", "cmd:sh agent.sh", "--jobs", "1", "--json"]);
+    run.env("LD_PRELOAD", &library).env("CORRECTED", place.path().join("corrected"));
+    let ran = output(run.current_dir(place.path()));
+    assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
+    assert!(fs::exists(place.path().join("corrected")).unwrap());
+    let mut runs = evaltrail(&place.path().join("home"));
+    let listed = output(runs.args(["runs", "--json"]).current_dir(place.path()));
+    let heads: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let head = heads.get("runs").unwrap_or(&heads).get(0).unwrap_or_else(|| panic!("{heads}"));
+    let seconds = head["duration_s"].as_f64().unwrap_or_else(|| panic!("{head}"));
+    assert!(seconds < 3600.0, "the run took a day: {head}");
+}

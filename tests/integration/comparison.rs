@@ -1,0 +1,316 @@
+//! Runs with several attempts, compared with the real binary: by rates, with evidence, with the baseline; the gate; the
+//! command that runs the failures again.
+#![cfg(unix)]
+
+use crate::common::{Place, both, evaltrail, output, text};
+use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Output;
+
+/// An agent whose attempts of a case pass (`P`) or fail (`F`) in the order that the file `plan.CASE` has.
+const AGENT: &str = r#"#!/bin/sh
+read request
+case=$(echo "$request" | sed 's/.*"prompt":"\([a-z0-9]*\)".*/\1/')
+done=$(cat "done.$case" 2>/dev/null || echo 0)
+echo $((done + 1)) > "done.$case"
+case $(cut -c $((done + 1)) "plan.$case") in
+  P) echo '{"response": "ok", "predicted_trajectory": []}' ;;
+  *) echo '{"response": "wrong", "predicted_trajectory": []}' ;;
+esac
+"#;
+
+fn set_of(name: &str, cases: &[&str]) -> String {
+    let case = |id: &&str| {
+        json!({"eval_id": id, "conversation": [{
+            "user_content": {"role": "user", "parts": [{"text": id}]},
+            "final_response": {"role": "model", "parts": [{"text": "ok"}]},
+            "intermediate_data": {"tool_uses": []},
+        }]})
+    };
+    json!({"eval_set_id": name, "eval_cases": cases.iter().map(case).collect::<Vec<_>>()}).to_string()
+}
+
+fn place_with(cases: &[&str]) -> Place {
+    let criteria = json!({"criteria": {"response_match_score": 0.5}});
+    let place = Place::new(&[
+        ("s.evalset.json", set_of("s", cases)),
+        ("test_config.json", criteria.to_string()),
+        ("evaltrail.toml", String::new()),
+        ("agent", AGENT.into()),
+    ]);
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(place.path().join("agent"), mode).unwrap();
+    place
+}
+
+/// Runs evaltrail with an agent whose attempts have these outcomes.
+fn run(place: &Place, plans: &[(&str, &str)], args: &[&str]) -> Output {
+    for (case, plan) in plans {
+        std::fs::write(place.path().join(format!("plan.{case}")), plan).unwrap();
+        let _ = std::fs::remove_file(place.path().join(format!("done.{case}")));
+    }
+    let mut command = evaltrail(&place.path().join("home"));
+    command.current_dir(place.path()).args(args);
+    if args[0] == "run" {
+        command.args(["--agent", "cmd:./agent", "--trust", "-j", "1", "-q"]);
+    }
+    output(&mut command)
+}
+
+/// Ten cases of which eight pass in one attempt, and 41 of 50 attempts of five each.
+const CASES: [&str; 10] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
+const ONE: [(&str, &str); 10] = [
+    ("a", "P"),
+    ("b", "P"),
+    ("c", "P"),
+    ("d", "P"),
+    ("e", "P"),
+    ("f", "P"),
+    ("g", "P"),
+    ("h", "P"),
+    ("i", "F"),
+    ("j", "F"),
+];
+const FIVE: [(&str, &str); 10] = [
+    ("a", "PPPPF"),
+    ("b", "PPFPP"),
+    ("c", "PPPPP"),
+    ("d", "FPPPP"),
+    ("e", "PFPPP"),
+    ("f", "PPPFP"),
+    ("g", "PPPPF"),
+    ("h", "PFPPP"),
+    ("i", "PPPPF"),
+    ("j", "FPPPP"),
+];
+
+#[test]
+fn the_same_agent_with_more_attempts_is_no_change() {
+    let place = place_with(&CASES);
+    run(&place, &ONE, &["run", "s.evalset.json"]);
+    run(&place, &[], &["runs", "pin", "last"]);
+    let compared = run(&place, &FIVE, &["run", "s.evalset.json", "--repeat", "5", "--fail-on", "broke"]);
+    let said = both(&compared);
+    assert_eq!(compared.status.code(), Some(0), "{said}");
+    assert!(
+        said.contains("vs baseline: 0 broke, 0 fixed, 7 unclear; 80.0 % → 82.0 % of attempts passed"),
+        "{said}"
+    );
+    for (first, second) in [("baseline", "last"), ("last", "baseline")] {
+        let listed = text(&run(&place, &[], &["compare", first, second, "--fail-on", "broke"]));
+        assert!(
+            listed.contains(
+                ": 0 broke, 0 fixed, 7 unclear  (by rates, because the numbers of attempts differ: "
+            ),
+            "{listed}"
+        );
+        assert!(
+            listed.contains("could be noise") && !listed.contains("McNemar") && !listed.contains("Wilcoxon"),
+            "{listed}"
+        );
+        assert!(listed.contains("4/5 (38–96 %)"), "the interval of a rate: {listed}");
+        let json: Value =
+            serde_json::from_str(&text(&run(&place, &[], &["compare", first, second, "--json"]))).unwrap();
+        assert_eq!((&json["mcnemar_p"], &json["overall"]["test"]), (&Value::Null, &json!("rates")), "{json}");
+        assert_eq!((&json["counts"]["broke"], &json["rule"]["level"]), (&json!(0), &json!(0.05)));
+    }
+    // The rule can be set, on the command line and for the workspace.
+    let any = ["compare", "baseline", "last", "--fail-on", "broke", "--evidence", "any"];
+    let listed = run(&place, &[], &any);
+    assert_eq!(listed.status.code(), Some(1), "{}", both(&listed));
+    assert!(both(&listed).contains(": 7 broke, 0 fixed"), "{}", both(&listed));
+    std::fs::write(place.path().join("evaltrail.toml"), "[compare]\nevidence = \"any\"\nlevel = 0.01\n")
+        .unwrap();
+    let listed = run(&place, &[], &["compare", "baseline", "last", "--json", "--fail-on", "broke"]);
+    let json: Value = serde_json::from_str(&text(&listed)).unwrap();
+    assert_eq!(json["rule"], json!({"level": 0.01, "evidence": "any"}));
+    assert_eq!(listed.status.code(), Some(1));
+    let back =
+        run(&place, &[], &["compare", "baseline", "last", "--fail-on", "broke", "--evidence", "complete"]);
+    assert_eq!(back.status.code(), Some(0), "{}", both(&back));
+}
+
+#[test]
+fn a_case_that_passed_and_never_passes_now_broke() {
+    let place = place_with(&CASES);
+    run(&place, &ONE, &["run", "s.evalset.json"]);
+    run(&place, &[], &["runs", "pin", "last"]);
+    let mut plans = FIVE;
+    plans[1].1 = "FFFFF";
+    let args = ["run", "s.evalset.json", "--repeat", "5", "--fail-on", "broke"];
+    let compared = run(&place, &plans, &args);
+    assert_eq!(compared.status.code(), Some(1), "{}", both(&compared));
+    assert!(both(&compared).contains("vs baseline: 1 broke, 0 fixed, 6 unclear"), "{}", both(&compared));
+    assert!(both(&compared).contains("passed before: s › b\n"), "{}", both(&compared));
+}
+
+#[test]
+fn deleted_cases_that_passed_are_said_and_can_fail_a_run() {
+    let place = place_with(&["a", "b", "c"]);
+    let plans = [("a", "P"), ("b", "P"), ("c", "F")];
+    run(&place, &plans, &["run", "s.evalset.json"]);
+    run(&place, &[], &["runs", "pin", "last"]);
+    let selected = run(&place, &plans, &["run", "s.evalset.json:a", "--fail-on", "broke,removed"]);
+    assert_eq!(selected.status.code(), Some(0), "not selected is not removed: {}", both(&selected));
+    assert!(both(&selected).contains("0 broke, 0 fixed, 2 not in this run\n"), "{}", both(&selected));
+    std::fs::write(place.path().join("s.evalset.json"), set_of("s", &["a"])).unwrap();
+    let said = "vs baseline: 0 broke, 0 fixed, 1 not in this run, 1 removed that passed\n  removed, passed before: s › b\n";
+    for (fail_on, code) in [("broke", 0), ("removed", 1), ("broke,removed", 1)] {
+        let ran = run(&place, &plans, &["run", "s.evalset.json", "--fail-on", fail_on]);
+        assert_eq!(ran.status.code(), Some(code), "{fail_on}: {}", both(&ran));
+        assert!(both(&ran).contains(said), "{}", both(&ran));
+        let compared = run(&place, &[], &["compare", "baseline", "last", "--fail-on", fail_on]);
+        assert_eq!(compared.status.code(), Some(code), "{fail_on}: {}", both(&compared));
+        assert!(both(&compared).contains("1 removed, passed in the first run\n"), "{}", both(&compared));
+    }
+}
+
+#[test]
+fn a_case_of_a_renamed_file_is_said_to_have_moved() {
+    let place = place_with(&["a", "b"]);
+    let plans = [("a", "P"), ("b", "P")];
+    run(&place, &plans, &["run", "s.evalset.json"]);
+    std::fs::rename(place.path().join("s.evalset.json"), place.path().join("t.evalset.json")).unwrap();
+    run(&place, &[("a", "F"), ("b", "P")], &["run", "t.evalset.json"]);
+    let listed = text(&run(&place, &[], &["compare"]));
+    let said = "✓ → ✗ s › a (was in s.evalset.json, now in t.evalset.json)";
+    assert!(listed.contains(said), "{listed}");
+}
+
+/// Two attempts of each case: of `half`, one passes.
+fn ran_with_gate(place: &Place, args: &[&str]) -> (i32, Value) {
+    let mut line = vec!["run", "s.evalset.json", "--repeat", "2", "--json"];
+    line.extend(args);
+    let ran = run(place, &[("all", "PP"), ("half", "PF"), ("none", "FF")], &line);
+    let json = serde_json::from_str(&text(&ran)).unwrap_or_else(|error| panic!("{error}: {}", both(&ran)));
+    (ran.status.code().unwrap(), json)
+}
+
+#[test]
+fn the_gate_decides_about_the_exit_code_and_is_said_everywhere() {
+    let place = place_with(&["all", "half"]);
+    let gate = |args: &[&str]| {
+        let (code, json) = ran_with_gate(&place, args);
+        (code, json["summary"]["gate"].clone())
+    };
+    let of = |name: &str, passed: usize, not_passed: usize| json!({"name": name, "passed": passed, "not_passed": not_passed, "quarantined": 0});
+    assert_eq!(gate(&[]), (1, of("all", 1, 1)));
+    // The mean of 1.0 and 0.0 is 0.5, which the threshold asks for.
+    assert_eq!(gate(&["--gate", "mean"]), (0, of("mean", 2, 0)));
+    assert_eq!(gate(&["--gate", "50%"]), (0, of("0.5", 2, 0)));
+    assert_eq!(gate(&["--gate", "0.6"]), (1, of("0.6", 1, 1)));
+    std::fs::write(place.path().join("evaltrail.toml"), "[run]\ngate = \"mean\"\n").unwrap();
+    assert_eq!(gate(&[]), (0, of("mean", 2, 0)));
+    assert_eq!(gate(&["--gate", "all"]), (1, of("all", 1, 1)));
+    let reports = ["junit=j.xml", "markdown=m.md", "html=h.html"].iter().flat_map(|to| ["--report", to]);
+    let args: Vec<&str> = ["run", "s.evalset.json", "--repeat", "2"].into_iter().chain(reports).collect();
+    let plans = [("all", "PP"), ("half", "PF")];
+    let ran = run(&place, &plans, &args);
+    assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
+    let said = "gate mean: 2 of 2 cases pass (a case passes if the mean of each score over its attempts meets the threshold)";
+    assert!(both(&ran).contains(said), "{}", both(&ran));
+    for file in ["m.md", "h.html"] {
+        let report = std::fs::read_to_string(place.path().join(file)).unwrap();
+        assert!(report.contains("gate mean: 2 of 2 cases pass"), "{report}");
+    }
+    let junit = std::fs::read_to_string(place.path().join("j.xml")).unwrap();
+    assert!(
+        junit.contains("failures=\"0\" errors=\"0\" skipped=\"1\"") && !junit.contains("<failure"),
+        "{junit}"
+    );
+    assert!(junit.contains("the case passes by --gate mean"), "{junit}");
+    let fast = run(&place, &plans, &["run", "s.evalset.json", "--repeat", "2", "--fail-fast"]);
+    assert_eq!(fast.status.code(), Some(2), "{}", both(&fast));
+    assert!(both(&fast).contains("--fail-fast counts attempts"), "{}", both(&fast));
+}
+
+#[test]
+fn more_failures_than_are_tolerated_are_counted_by_the_gate() {
+    let place = place_with(&["all", "half", "none"]);
+    let code = |args: &[&str]| ran_with_gate(&place, args).0;
+    assert_eq!(code(&["--gate", "mean"]), 1);
+    assert_eq!(code(&["--gate", "mean", "--max-failures", "1"]), 0, "a case, not two attempts");
+    assert_eq!((code(&["--max-failures", "2"]), code(&["--max-failures", "3"])), (1, 0), "three attempts");
+}
+
+/// The line that says how to run the failures again, as words.
+fn rerun_hint(said: &str) -> Vec<String> {
+    let line = said.lines().find_map(|line| line.strip_prefix("rerun:   evaltrail "));
+    line.unwrap_or_else(|| panic!("no hint in {said}")).split(' ').map(str::to_string).collect()
+}
+
+fn cases_of(ran: &Output) -> Vec<(String, String)> {
+    let json: Value =
+        serde_json::from_str(&text(ran)).unwrap_or_else(|error| panic!("{error}: {}", both(ran)));
+    let of = |case: &Value| {
+        (case["eval_id"].as_str().unwrap().to_string(), case["metrics"][0]["metric"].to_string())
+    };
+    json["cases"].as_array().unwrap().iter().map(of).collect()
+}
+
+#[test]
+fn the_hint_runs_exactly_the_failures_again() {
+    let place = place_with(&["a", "b"]);
+    std::fs::write(place.path().join("other.evalset.json"), set_of("other", &["c", "d"])).unwrap();
+    std::fs::write(place.path().join("more.evalset.json"), set_of("more", &["e"])).unwrap();
+    let criteria = json!({"criteria": {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.9}});
+    std::fs::write(place.path().join("c.json"), criteria.to_string()).unwrap();
+    let plans = [("a", "PFPF"), ("b", "PPPP"), ("c", "FPFP"), ("d", "PPPP"), ("e", "FFFF")];
+    run(&place, &plans, &["run", "more.evalset.json"]);
+    let first = ["run", "s.evalset.json", "other.evalset.json", "--config", "c.json", "--repeat", "2"];
+    let ran = run(&place, &plans, &first);
+    let hint = rerun_hint(&both(&ran));
+    let expected = "run s.evalset.json other.evalset.json --failed --agent cmd:./agent --config c.json --jobs 1 --repeat 2 --trust";
+    assert_eq!(hint.join(" "), expected, "{}", both(&ran));
+    let home = place.path().join("home");
+    let again = |hint: &[String]| output(evaltrail(&home).current_dir(place.path()).args(hint).arg("--json"));
+    let case = |id: &str| (id.to_string(), "\"tool_trajectory_avg_score\"".to_string());
+    assert_eq!(cases_of(&again(&hint)), [case("a"), case("a"), case("c"), case("c")]);
+    // A filter by the result does not match any more after the run: the hint names the run.
+    let filtered =
+        ["run", "s.evalset.json", "--config", "c.json", "--repeat", "2", "--filter", "status:failed"];
+    let ran = run(&place, &plans, &filtered);
+    let hint = rerun_hint(&both(&ran));
+    assert!(hint.iter().any(|word| word.starts_with("--failed=")), "{hint:?}");
+    assert_eq!(cases_of(&again(&hint)), [case("a"), case("a")]);
+}
+
+#[test]
+fn results_of_other_criteria_are_not_mixed_without_a_word() {
+    let place = place_with(&["a", "b"]);
+    std::fs::create_dir(place.path().join("t")).unwrap();
+    std::fs::write(place.path().join("t/t.evalset.json"), set_of("t", &["a"])).unwrap();
+    let plans = [("a", "PPPP"), ("b", "PPPP")];
+    let criteria = |file: &str, match_type: &str| {
+        let trajectory = json!({"threshold": 1.0, "match_type": match_type});
+        let criteria = json!({"criteria": {"tool_trajectory_avg_score": trajectory}});
+        std::fs::write(place.path().join(file), criteria.to_string()).unwrap();
+    };
+    criteria("test_config.json", "EXACT");
+    criteria("t/test_config.json", "EXACT");
+    let means = || {
+        let ran = run(&place, &plans, &["run", "s.evalset.json", "t/t.evalset.json"]);
+        let line =
+            both(&ran).lines().find(|line| line.starts_with("tool_trajectory_avg_score")).map(str::to_string);
+        line.unwrap_or_else(|| panic!("{}", both(&ran)))
+    };
+    assert!(!means().contains("different options"));
+    criteria("t/test_config.json", "ANY_ORDER");
+    assert!(means().starts_with("tool_trajectory_avg_score (different options) "), "{}", means());
+    // One case is run again with other criteria: the counts of the set are of both.
+    let listed = |args: &[&str]| both(&run(&place, &plans, args));
+    assert!(!listed(&["list"]).contains("different criteria"), "{}", listed(&["list"]));
+    criteria("test_config.json", "ANY_ORDER");
+    run(&place, &plans, &["run", "s.evalset.json:b"]);
+    assert!(
+        listed(&["list"]).contains("2/2 passed; from 2 runs with different criteria"),
+        "{}",
+        listed(&["list"])
+    );
+    let json: Value = serde_json::from_str(&text(&run(&place, &[], &["list", "--json"]))).unwrap();
+    let differ: Vec<&Value> =
+        json["sets"].as_array().unwrap().iter().map(|set| &set["different_criteria"]).collect();
+    assert_eq!(differ, [&json!(true), &json!(false)], "{json}");
+    let compared = listed(&["compare"]);
+    assert!(compared.contains("other options in 1 case"), "{compared}");
+}

@@ -1,0 +1,78 @@
+//! Files that the user names: reports, recordings and exports. A link at their paths may be another person's.
+#![cfg(unix)]
+
+use crate::common::{Place, both, evaltrail, output};
+use serde_json::json;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Output;
+
+fn place() -> Place {
+    let case = json!({"eval_id": "a", "conversation": [{
+        "user_content": {"role": "user", "parts": [{"text": "hi"}]},
+        "final_response": {"role": "model", "parts": [{"text": "hello"}]},
+    }]});
+    let agent =
+        "[agents.known]\nkind = \"replay\"\nrecording = \"r.jsonl\"\nspeed = 0\nfallback = \"hello\"\n";
+    Place::new(&[
+        ("w/s.evalset.json", json!({"eval_set_id": "s", "eval_cases": [case]}).to_string()),
+        ("w/test_config.json", r#"{"criteria": {"response_match_score": 0.8}}"#.into()),
+        ("w/r.jsonl", "{\"eval_id\": \"other\", \"turns\": []}\n".into()),
+        ("w/evaltrail.toml", agent.into()),
+        ("outside/mine", "mine".into()),
+        ("home/.keep", String::new()),
+    ])
+}
+
+fn run(place: &Place, args: &[&str]) -> Output {
+    output(evaltrail(&place.path().join("home")).args(args).current_dir(place.path().join("w")))
+}
+
+#[test]
+fn nothing_is_written_through_a_link_that_leads_out_of_the_folder() {
+    let place = place();
+    let (folder, outside) = (place.path().join("w"), place.path().join("outside"));
+    let mine = outside.join("mine");
+    symlink(&mine, folder.join("link")).unwrap();
+    // A folder that is a link, as in a repository that contains one in place of the folder of reports.
+    symlink(&outside, folder.join("reports")).unwrap();
+    let recorded = run(&place, &["run", "s.evalset.json", "--trust"]);
+    assert_eq!(recorded.status.code(), Some(0), "{}", both(&recorded));
+    let ended = |place: &Place| fs::read_dir(place.path().join("w/.evaltrail/runs")).unwrap().count();
+    let runs = ended(&place);
+    for args in [
+        vec!["run", "s.evalset.json", "--trust", "--report", "json=link"],
+        vec!["run", "s.evalset.json", "--trust", "--report", "html=reports/report.html"],
+        vec!["run", "s.evalset.json", "--trust", "--record", "link"],
+        vec!["run", "s.evalset.json", "--trust", "--record", "reports/recording.jsonl"],
+        vec!["export", "last", "--force", "-o", "link"],
+        vec!["export", "last", "--force", "-o", "reports/run.evaltrail"],
+    ] {
+        let refused = run(&place, &args);
+        assert_eq!(refused.status.code(), Some(2), "{args:?}: {}", both(&refused));
+        assert!(both(&refused).contains("outside its folder"), "{args:?}: {}", both(&refused));
+    }
+    assert_eq!(fs::read_to_string(&mine).unwrap(), "mine");
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
+    assert_eq!(ended(&place), runs, "a report that cannot be written is reported before the run");
+}
+
+#[test]
+fn a_link_inside_of_the_folder_and_a_stream_are_written() {
+    let place = place();
+    let folder = place.path().join("w");
+    symlink("target.json", folder.join("link.json")).unwrap();
+    fs::write(folder.join("target.json"), "before").unwrap();
+    let linked = run(&place, &["run", "s.evalset.json", "--trust", "-q", "--report", "json=link.json"]);
+    assert_eq!(linked.status.code(), Some(0), "{}", both(&linked));
+    assert!(fs::read_to_string(folder.join("target.json")).unwrap().contains("\"summary\""));
+    // Standard output is a file outside of the folder, as after `> file`.
+    let file = fs::File::create(place.path().join("outside/redirected")).unwrap();
+    let mut command = evaltrail(&place.path().join("home"));
+    command.args(["run", "s.evalset.json", "--trust", "-q", "--report", "csv=/dev/stdout"]);
+    let streamed = output(command.stdout(file).current_dir(&folder));
+    assert_eq!(streamed.status.code(), Some(0), "{}", both(&streamed));
+    assert!(
+        fs::read_to_string(place.path().join("outside/redirected")).unwrap().contains("response_match_score")
+    );
+}
