@@ -1,22 +1,28 @@
 //! An application on an ADK server, in any of ADK's languages.
 
+use super::adk_description::AgentDescriptions;
 use super::adk_tools::declared;
 use super::budget::{EVENT, parse_answer};
 use super::remote::{Remote, said};
 use super::{Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
 use crate::domain::{SentSecrets, TurnEnd};
 use crate::formats::adk::{Event, golden_events, read_event, write_message};
-use crate::process::clock::Stopwatch;
+use crate::process::clock::{Stopwatch, timeout};
 use async_trait::async_trait;
 use reqwest::header::HeaderMap;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::sync::OnceCell;
 use tokio_util::task::TaskTracker;
 
 /// How long a run waits at its end for its sessions to be deleted.
 const TIDIES_WITHIN: Duration = Duration::from_secs(3);
+
+/// How long a server may take to describe its agents: those with toolsets connect to the servers of their tools.
+const DESCRIBES_WITHIN: Duration = Duration::from_secs(10);
 
 /// An application on an ADK server.
 #[derive(Debug)]
@@ -29,6 +35,8 @@ pub(super) struct AdkAgent {
 struct AdkApp {
     remote: Remote,
     name: String,
+    /// What the server describes of its agents, once it was needed.
+    descriptions: OnceCell<AgentDescriptions>,
     /// Tasks that delete the sessions of interrupted conversations.
     tidying: TaskTracker,
 }
@@ -42,6 +50,8 @@ struct AdkSession {
     /// Whether the session is deleted when the conversation ends. A session that a case pins stays for the other cases
     /// that share it.
     is_ours: bool,
+    /// Whether the events have the instructions and tools of the agents.
+    with_details: bool,
 }
 
 impl AdkAgent {
@@ -52,7 +62,12 @@ impl AdkAgent {
         sent: &Arc<SentSecrets>,
     ) -> Result<AdkAgent, AgentError> {
         let remote = Remote::plain(address, sent)?;
-        let app = AdkApp { remote, name: app.to_string(), tidying: TaskTracker::new() };
+        let app = AdkApp {
+            remote,
+            name: app.to_string(),
+            descriptions: OnceCell::new(),
+            tidying: TaskTracker::new(),
+        };
         app.hello().await?;
         Ok(AdkAgent { app: Arc::new(app), pinned: Mutex::default() })
     }
@@ -70,6 +85,9 @@ impl AdkAgent {
 #[async_trait]
 impl Agent for AdkAgent {
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
+        if opening.with_details {
+            self.app.describe().await;
+        }
         let session = self.app.create_session(&opening).await?;
         if opening.pinned
             && let Ok(mut pinned) = self.pinned.lock()
@@ -92,8 +110,7 @@ impl Agent for AdkAgent {
     }
 
     async fn hello(&self) -> AgentHello {
-        let asked = self.app.call(Method::GET, &["apps", &self.app.name, "app-info"], None).await;
-        let info = asked.ok().and_then(|(_, text)| parse_answer(&text).ok()).unwrap_or_default();
+        let info = self.app.info().await.unwrap_or_default();
         let root = info["rootAgentName"].as_str().map(|root| ("root agent", root.to_string()));
         AgentHello { was_asked: true, about: root.into_iter().collect(), tools: declared(&info) }
     }
@@ -117,6 +134,21 @@ impl AdkApp {
         body: Option<Value>,
     ) -> Result<(StatusCode, String), AgentError> {
         self.remote.call(method, self.remote.url(parts), body.as_ref(), &HeaderMap::new()).await
+    }
+
+    /// What the server reports about the application; `None` if it cannot.
+    async fn info(&self) -> Option<Value> {
+        let (status, text) = self.call(Method::GET, &["apps", &self.name, "app-info"], None).await.ok()?;
+        parse_answer(&text).ok().filter(|_| status.is_success())
+    }
+
+    /// Requests once what the server describes of its agents: nothing if it cannot, or takes too long.
+    async fn describe(&self) {
+        let read = async {
+            let info = timeout(DESCRIBES_WITHIN, self.info()).await.ok().flatten();
+            info.map(|info| AgentDescriptions::read(&info)).unwrap_or_default()
+        };
+        self.descriptions.get_or_init(|| read).await;
     }
 
     /// Checks that the server serves the application.
@@ -174,6 +206,7 @@ impl AdkApp {
             user_id: opening.user_id.clone(),
             id: id.unwrap_or_else(|| opening.session_id.clone()),
             is_ours: !opening.pinned,
+            with_details: opening.with_details,
         })
     }
 
@@ -183,9 +216,7 @@ impl AdkApp {
             return Vec::new();
         }
         // ADK presents events of an agent of another name to the model as another agent's messages.
-        let info = self.call(Method::GET, &["apps", &self.name, "app-info"], None).await.ok();
-        let info = info.and_then(|(status, text)| parse_answer(&text).ok().filter(|_| status.is_success()));
-        let root = info.and_then(|info| info["rootAgentName"].as_str().map(str::to_string));
+        let root = self.info().await.and_then(|info| info["rootAgentName"].as_str().map(str::to_string));
         golden_events(&opening.history, root.as_deref().unwrap_or(&self.name))
     }
 
@@ -228,6 +259,8 @@ impl Session for AdkSession {
             "streaming": turn.streams,
         });
         let response = app.remote.begin_turn(app.remote.url(&["run_sse"]), &body, &HeaderMap::new()).await?;
+        let descriptions = app.descriptions.get().filter(|_| self.with_details);
+        let mut described = HashSet::new();
         let mut items = app.remote.items(response, turn.budget);
         let mut outcome = TurnOutcome::ANSWERED;
         let mut broke = None;
@@ -236,7 +269,9 @@ impl Session for AdkSession {
             event.at = Some(began.elapsed().as_secs_f64());
             // Partial events are not stored, so they do not count.
             if !event.partial {
-                items.keep(item.size + EVENT)?;
+                let added = descriptions.map_or(0, |all| all.add_to(&mut event, &mut described));
+                event.request = event.request.filter(|_| self.with_details);
+                items.keep(item.size + EVENT + added)?;
                 let is_javascript = in_seconds(&mut event);
                 broke = failure_of(&event).filter(|_| is_javascript);
                 outcome.end = match event.has_long_running {

@@ -2,6 +2,7 @@
 
 use super::a2a::A2aAgent;
 use super::adk::AdkAgent;
+use super::adk_server::{AdkAddress, adk_address};
 use super::ag_ui::AgUiAgent;
 use super::agent_engine::EngineAgent;
 use super::budget::RunMemory;
@@ -16,7 +17,7 @@ use super::python::PythonAgent;
 use super::remote::{Remote, setup};
 use super::server::Server;
 use super::sub_agent::SubAgentFolder;
-use super::tools::{Admission, Interception};
+use super::tools::{Admission, Interception, PluginFolder};
 use super::{Agent, AgentError, AgentHello, ErrorKind, Opening, Replay, Session};
 use crate::domain::{AgentServer, AgentSpec, Protocol, SentSecrets, ServerSpec, ToolsSpec};
 use crate::process::clock::timeout;
@@ -148,9 +149,18 @@ struct ServedAgent {
     agent: Box<dyn Agent>,
     /// Stopped when this is dropped.
     server: Mutex<Option<Server>>,
-    /// The folder that the server serves, if evaltrail wrote it.
     #[expect(dead_code, reason = "deleted with the connection")]
-    folder: Option<SubAgentFolder>,
+    folders: ServerFolders,
+}
+
+/// The folders that evaltrail wrote for a server. They are deleted when this is dropped.
+#[derive(Debug, Default)]
+#[expect(dead_code, reason = "deleted when this is dropped")]
+struct ServerFolders {
+    /// The folder that the server serves.
+    agent: Option<SubAgentFolder>,
+    /// The plugin that it has loaded.
+    plugin: Option<PluginFolder>,
 }
 
 /// A connected agent whose calls evaltrail sees before its tools do.
@@ -255,20 +265,18 @@ async fn connected(
         AgentSpec::Adk { server: AgentServer::Start(program), app, agent_name: Some(agent_name) } => {
             let folder = SubAgentFolder::write(app, agent_name, program)?;
             let server = AgentServer::Start(folder.program(program)?);
-            let (address, started) = address_of(&server, "").await?;
-            let agent = within(limit, &address, AdkAgent::connect(&address, &folder.app, sent)).await?;
-            let loaded = within(limit, &address, agent.load()).await;
-            loaded.map_err(|error| started.as_ref().map_or(error.clone(), |server| server.explain(error)))?;
-            Box::new(ServedAgent {
-                agent: Box::new(agent),
-                server: Mutex::new(started),
-                folder: Some(folder),
-            })
+            let AdkAddress { url, server, plugin } = adk_address(&server).await?;
+            let agent = within(limit, &url, AdkAgent::connect(&url, &folder.app, sent)).await?;
+            let loaded = within(limit, &url, agent.load()).await;
+            loaded.map_err(|error| server.as_ref().map_or(error.clone(), |server| server.explain(error)))?;
+            let folders = ServerFolders { agent: Some(folder), plugin };
+            Box::new(ServedAgent { agent: Box::new(agent), server: Mutex::new(server), folders })
         }
         AgentSpec::Adk { server, app, .. } => {
-            let (address, started) = address_of(server, "").await?;
-            let agent = within(limit, &address, AdkAgent::connect(&address, app, sent)).await?;
-            served(Box::new(agent), started)
+            let AdkAddress { url, server, plugin } = adk_address(server).await?;
+            let agent = within(limit, &url, AdkAgent::connect(&url, app, sent)).await?;
+            let folders = ServerFolders { agent: None, plugin };
+            Box::new(ServedAgent { agent: Box::new(agent), server: Mutex::new(server), folders })
         }
         AgentSpec::Server(spec) => {
             let (address, started) = address_of(&spec.server, &spec.path).await?;
@@ -328,7 +336,7 @@ pub(super) async fn address_of(
 }
 
 fn served(agent: Box<dyn Agent>, server: Option<Server>) -> Box<dyn Agent> {
-    Box::new(ServedAgent { agent, server: Mutex::new(server), folder: None })
+    Box::new(ServedAgent { agent, server: Mutex::new(server), folders: ServerFolders::default() })
 }
 
 async fn within<T>(

@@ -157,6 +157,10 @@ fn mask_event(secrets: &Secrets, event: &mut Event) {
     let usage = event.usage.as_mut().map(|usage| &mut usage.raw);
     let values = event.grounding.iter_mut().chain(&mut event.output).chain(usage);
     values.for_each(|value| secrets.mask_foreign(value));
+    if let Some(request) = &mut event.request {
+        secrets.mask_text(&mut request.instructions);
+        request.tools.iter_mut().for_each(|tool| secrets.mask_foreign(tool));
+    }
 }
 
 fn mask_content(secrets: &Secrets, content: &mut Content) {

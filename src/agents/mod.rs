@@ -15,6 +15,8 @@
 
 mod a2a;
 mod adk;
+mod adk_description;
+mod adk_server;
 mod adk_session;
 mod adk_tools;
 mod ag_ui;

@@ -1,8 +1,8 @@
 //! Converting a recorded conversation into a case: the actual turns become the expected turns.
 
 use super::{
-    Conversation, Durations, EvalCase, Invocation, Part, SessionInput, ToolCall, ToolResponse, Trajectory,
-    TurnEnd,
+    Conversation, DetailsSource, Durations, EvalCase, Invocation, Part, SessionInput, ToolCall, ToolResponse,
+    Trajectory, TurnEnd,
 };
 
 /// A case that expects the given turns. `created` is in Unix seconds.
@@ -65,6 +65,7 @@ fn as_expected(turn: &Invocation) -> Invocation {
         end: TurnEnd::Answered,
         durations: Durations::default(),
         app_details: None,
+        app_details_source: DetailsSource::default(),
         ..turn.clone()
     };
     if let Some(response) = &mut kept.final_response {

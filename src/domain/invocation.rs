@@ -24,6 +24,9 @@ pub struct Invocation {
     /// The agents' instructions and tools, as ADK recorded them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app_details: Option<Value>,
+    /// Where `app_details` comes from.
+    #[serde(default, skip_serializing_if = "DetailsSource::is_request")]
+    pub app_details_source: DetailsSource,
     /// Unix seconds; 0 when unknown.
     #[serde(default, deserialize_with = "unix_seconds_or_unknown")]
     pub created: f64,
@@ -70,6 +73,24 @@ impl Invocation {
     /// The final response's text as ADK scores it; empty when there is none.
     pub fn response_text(&self) -> String {
         self.final_response.as_ref().map(Content::scored_text).unwrap_or_default()
+    }
+}
+
+/// Who reported the instructions and tools of a turn's agents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DetailsSource {
+    /// The requests to the models, or a file with them: they are what the models received.
+    #[default]
+    Request,
+    /// The agent's server, which describes its agents: without what ADK adds to the instructions for transfers between agents,
+    /// and without values of the session's state in place of names in braces.
+    Description,
+}
+
+impl DetailsSource {
+    fn is_request(&self) -> bool {
+        *self == DetailsSource::Request
     }
 }
 

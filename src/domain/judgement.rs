@@ -34,6 +34,9 @@ pub struct Judgement {
     /// Reasons to distrust the judgement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// What the judge was not sent, because it is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 impl Judgement {

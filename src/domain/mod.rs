@@ -73,7 +73,7 @@ pub use finished::{ATTEMPTS_IN_BLOCK, FinishedAttempts, packed_block};
 pub use gate::Gate;
 pub use human::HumanVerdict;
 pub use ids::{eval_id_error, free_id, set_id_error};
-pub use invocation::{Durations, Invocation, InvocationEvent, Trajectory, TurnEnd, Usage};
+pub use invocation::{DetailsSource, Durations, Invocation, InvocationEvent, Trajectory, TurnEnd, Usage};
 pub use judge::{JudgeSpec, Provider, Reading};
 pub use judgement::{Asked, Judgement, QuestionId, Sample, Spent, Votes};
 pub use matcher::{MatchRule, has_null};

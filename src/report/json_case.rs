@@ -125,6 +125,7 @@ struct JudgeFields<'a> {
     disagreement: f64,
     position_bias: Option<f64>,
     warnings: &'a [String],
+    notes: &'a [String],
     spent: Spent,
     questions: Vec<QuestionFields<'a>>,
 }
@@ -160,6 +161,7 @@ impl JudgeFields<'_> {
             disagreement: judgement.disagreement(),
             position_bias: judgement.position_bias,
             warnings: &judgement.warnings,
+            notes: &judgement.notes,
             spent: judgement.spent,
             questions: judgement.questions.iter().map(QuestionFields::of).collect(),
         }

@@ -278,7 +278,12 @@ impl Shared {
         attempt.expected_state = case.final_session_state.clone();
         attempt.rubrics = case.rubrics.clone();
         self.keep_variables(attempt, &case.extra);
-        let opening = Opening { history: history.to_vec(), ..opening_of(case, attempt.key.attempt) };
+        let set = self.plan.cases.set(attempt.key.case);
+        let opening = Opening {
+            history: history.to_vec(),
+            with_details: !self.judged[set].is_empty(),
+            ..opening_of(case, attempt.key.attempt)
+        };
         attempt.user_id = opening.user_id.clone();
         let _turn = match opening.pinned {
             true => Some(self.pinned_turn(&opening.session_id).await),

@@ -28,6 +28,7 @@ mod hostile;
 mod hostile_corpus;
 mod judge_attacks;
 mod judge_cache;
+mod judge_details;
 mod judge_spending;
 mod judged;
 mod judges;

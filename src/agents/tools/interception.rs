@@ -1,6 +1,6 @@
 //! Makes the process of an agent ask evaltrail before its tools run.
 
-use super::adk_plugin::PluginFolder;
+use super::adk_plugin::{PluginFolder, TOOLS};
 use super::attempts::Admission;
 use super::server::ToolServer;
 use super::traces::TraceInbox;
@@ -38,7 +38,7 @@ impl Interception {
         let asks = intercepts && (is_adk || is_python);
         let is_per_attempt = matches!(spec, AgentSpec::Command(_));
         let server = ToolServer::start(tools, asks || is_per_attempt || tools.mcp.is_empty()).await?;
-        let plugin = (asks && is_adk).then(PluginFolder::write).transpose()?;
+        let plugin = (asks && is_adk).then(|| PluginFolder::write(&TOOLS)).transpose()?;
         if let Some(program) = spec.program_mut() {
             server.tell_addresses(program, is_per_attempt);
             plugin.iter().for_each(|plugin| plugin.load_into(program));

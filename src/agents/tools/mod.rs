@@ -13,6 +13,7 @@ mod server;
 mod tests;
 mod traces;
 
+pub(super) use adk_plugin::{OPTION as PLUGIN_OPTION, PluginFolder, REQUESTS};
 pub use attempts::Admission;
 pub(super) use interception::Interception;
 pub(super) use mcp::BAGGAGE;

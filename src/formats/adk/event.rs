@@ -1,6 +1,7 @@
 //! Events as ADK's servers send them, and the invocations that ADK builds from them.
 
 use super::content::{content, part};
+use super::model_request::{ModelRequest, app_details, model_request};
 use crate::domain::{Content, Invocation, InvocationEvent, Trajectory, Usage};
 use crate::formats::read::{Node, Read};
 use serde_json::Value;
@@ -34,6 +35,8 @@ pub struct Event {
     pub has_long_running: bool,
     /// A value that a workflow produced.
     pub output: Option<Value>,
+    /// The instructions and tools that the agent's model received, where they are known.
+    pub request: Option<ModelRequest>,
 }
 
 /// Reads an event in either spelling.
@@ -63,6 +66,7 @@ pub(in crate::formats) fn event(node: Node) -> Read<Event> {
         has_long_running: long_running
             .is_some_and(|ids| ids.value.as_array().is_some_and(|ids| !ids.is_empty())),
         output: node.get("output").map(|n| n.value.clone()),
+        request: model_request(node),
     })
 }
 
@@ -171,7 +175,9 @@ fn invocation<'a>(id: &str, events: impl Iterator<Item = &'a Event>) -> Invocati
     let mut created = 0.0;
     let mut answer: Option<(Content, Option<usize>)> = None;
     let mut kept: Vec<InvocationEvent> = Vec::new();
+    let mut requests: Vec<(&str, &ModelRequest)> = Vec::new();
     for event in events {
+        requests.extend(event.request.as_ref().map(|request| (event.author.as_str(), request)));
         if event.author.eq_ignore_ascii_case("user") {
             if let Some(content) = &event.content {
                 user = content.clone();
@@ -196,15 +202,19 @@ fn invocation<'a>(id: &str, events: impl Iterator<Item = &'a Event>) -> Invocati
     {
         kept[*at].content = None;
     }
+    let (app_details, app_details_source) = app_details(&requests);
     Invocation {
         id: id.to_string(),
         user,
         final_response: answer.map(|(content, _)| content),
         trajectory: Trajectory::Events(kept),
+        app_details,
+        app_details_source,
         created,
         ..Invocation::default()
     }
 }
+
 /// The events of a turn as one invocation that begins with the user's message.
 pub fn invocation_of(user: &Content, mut events: Vec<Event>) -> Invocation {
     let id = events.first().map(|event| event.invocation_id.clone()).unwrap_or_default();

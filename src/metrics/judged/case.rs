@@ -2,7 +2,7 @@
 
 use super::explain::explain;
 use super::seal::{CodeKey, Seal};
-use super::{JudgedMetric, Question, Verdict, findings, planted};
+use super::{JudgedMetric, Question, Verdict, evidence_text, findings, planted};
 use crate::domain::{
     Asked, Finding, FindingRule, InvocationScore, Judgement, MetricResult, QuestionId, Reading, Sample,
     Spent, Status,
@@ -85,6 +85,10 @@ impl<'a> JudgedCase<'a> {
             fragile,
             position_bias: judge.position_bias(&answered),
             warnings: planted::warnings(evidence),
+            notes: match judge.has_details() {
+                true => evidence_text::unknown_details(evidence.actual).into_iter().collect(),
+                false => Vec::new(),
+            },
             ..self.judgement(answered, model, spent)
         };
         MetricResult {

@@ -1,7 +1,8 @@
 //! The events of a turn, as text for a prompt.
 
 use crate::domain::{
-    Content, Invocation, InvocationEvent, ToolCall, ToolResponse, Trajectory, python_json, value_text,
+    Content, DetailsSource, Invocation, InvocationEvent, ToolCall, ToolResponse, Trajectory, python_json,
+    value_text,
 };
 use serde_json::{Map, Value, json};
 
@@ -84,6 +85,24 @@ pub(super) fn grounding(turn: &Invocation) -> String {
 fn agents(turn: &Invocation) -> Option<&Map<String, Value>> {
     let details = turn.app_details.as_ref()?;
     details.get("agent_details").or_else(|| details.get("agentDetails"))?.as_object()
+}
+
+/// What the prompts do not contain of the instructions and tools of the agents.
+pub(super) fn unknown_details(turns: &[Invocation]) -> Option<String> {
+    let unknown = turns.iter().filter(|turn| agents(turn).is_none_or(Map::is_empty)).count();
+    let is_described = turns.iter().any(|turn| turn.app_details_source == DetailsSource::Description);
+    match unknown {
+        0 if is_described => Some(
+            "the judge was sent the agent's instructions and tools as its server describes them, without what ADK adds"
+                .into(),
+        ),
+        0 => None,
+        _ if unknown == turns.len() => Some("the agent's instructions and tools are not known to the judge".into()),
+        _ => Some(format!(
+            "the agent's instructions and tools are not known to the judge for {unknown} of {} turns",
+            turns.len()
+        )),
+    }
 }
 
 /// Each agent's instructions.

@@ -78,7 +78,7 @@ impl Hallucinations {
         fill(
             &format!("{SUPPORT}{form}"),
             &[
-                ("developer_instructions", &instructions(turns)),
+                ("developer_instructions", &instructions(turn)),
                 ("available_tools", &evidence_text::tools(turn)),
                 ("user_prompt", &turn.user.scored_text()),
                 ("grounding_metadata", &evidence_text::grounding(turn)),
@@ -171,15 +171,10 @@ fn one_label_each(verdicts: &mut Vec<RubricScore>) {
     verdicts.retain(|verdict| seen.insert(verdict.rubric_id.clone()));
 }
 
-fn instructions(turns: &[Invocation]) -> String {
-    let mut blocks: Vec<String> = Vec::new();
-    for (name, text) in turns.iter().flat_map(evidence_text::instructions) {
-        let block = format!("{name}:\n{text}");
-        if !blocks.contains(&block) {
-            blocks.push(block);
-        }
-    }
-    blocks.join("\n\n")
+/// The instructions of the agents that acted in a turn, as in ADK.
+fn instructions(turn: &Invocation) -> String {
+    let all = evidence_text::instructions(turn).into_iter().filter(|(_, text)| !text.is_empty());
+    all.map(|(name, text)| format!("{name}:\n{text}")).collect::<Vec<_>>().join("\n\n")
 }
 
 /// The events in order: texts, calls and responses. If there are none, the known calls.
@@ -292,6 +287,10 @@ impl Judge for Hallucinations {
             }
         }
         Ok(questions)
+    }
+
+    fn has_details(&self) -> bool {
+        true
     }
 
     fn read(&self, evidence: &Evidence, answered: &mut [Asked], seal: &Seal) {

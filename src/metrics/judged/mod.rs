@@ -105,6 +105,11 @@ pub(in crate::metrics) trait Judge: Send + Sync {
         None
     }
 
+    /// Whether the prompts contain the instructions and tools of the agent.
+    fn has_details(&self) -> bool {
+        false
+    }
+
     /// Reads the replies, and sets score, reason and verdicts of each sample.
     fn read(&self, evidence: &Evidence, answered: &mut [Asked], seal: &Seal);
 

@@ -216,6 +216,10 @@ impl Judge for Rubrics {
         Ok(questions)
     }
 
+    fn has_details(&self) -> bool {
+        true
+    }
+
     fn read(&self, evidence: &Evidence, answered: &mut [Asked], seal: &Seal) {
         for asked in answered {
             let id = asked.id;

@@ -102,6 +102,9 @@ impl Lines {
         for warning in &judgement.warnings {
             self.say(0, &[span(&format!("! {warning}"), Tone::Note)]);
         }
+        for note in &judgement.notes {
+            self.say(0, &[faint(note)]);
+        }
         self.opinion(people, &metric.metric, None);
         let rubrics = rubrics_of(attempt, metric);
         let turns = judgement.questions.iter().map(|asked| asked.id.turn).max().unwrap_or(0) + 1;
