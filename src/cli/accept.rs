@@ -96,6 +96,7 @@ fn edits_of(
     let piece = match only {
         None => Piece::Turn,
         Some(AcceptOnly::Calls) => Piece::Calls,
+        Some(AcceptOnly::Intermediate) => Piece::Intermediate,
         Some(AcceptOnly::Response) => Piece::Response,
     };
     let (mut edits, mut left_out) = (Vec::new(), 0);

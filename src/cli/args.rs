@@ -299,6 +299,7 @@ pub(super) struct AcceptArgs {
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AcceptOnly {
     Calls,
+    Intermediate,
     Response,
 }
 

@@ -26,9 +26,11 @@ pub enum Piece {
     },
     /// All calls of the turn.
     Calls,
+    /// The intermediate responses.
+    Intermediate,
     /// The response.
     Response,
-    /// Calls and response.
+    /// Calls, intermediate responses if some are expected, and response.
     Turn,
 }
 
@@ -48,6 +50,7 @@ impl Piece {
             Piece::Call { actual: Some(at), .. } => format!("call {} {}", at + 1, name(actual, at)),
             Piece::Call { expected: None, actual: None } => "nothing".into(),
             Piece::Calls => "the calls of the turn".into(),
+            Piece::Intermediate => "the intermediate responses".into(),
             Piece::Response => "the response".into(),
             Piece::Turn => "the turn".into(),
         }
@@ -63,9 +66,13 @@ pub fn accept(expected: &Invocation, actual: &Invocation, piece: &Piece) -> Invo
         }
         Piece::Call { expected: e, actual: a } => accept_call(&mut meant, expected, actual, (*e, *a)),
         Piece::Calls => accept_calls(&mut meant.trajectory, expected, actual),
+        Piece::Intermediate => meant.trajectory.set_intermediate(&actual.intermediate_responses()),
         Piece::Response => meant.final_response = response_of(expected, actual),
         Piece::Turn => {
             accept_calls(&mut meant.trajectory, expected, actual);
+            if !expected.intermediate_responses().is_empty() {
+                meant.trajectory.set_intermediate(&actual.intermediate_responses());
+            }
             if expected.response_text() != actual.response_text() {
                 meant.final_response = response_of(expected, actual);
             }

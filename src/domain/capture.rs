@@ -79,25 +79,13 @@ fn unsigned(part: &mut Part) {
 }
 
 fn intermediate_texts(turn: &Invocation) -> Vec<(String, Vec<Part>)> {
-    match &turn.trajectory {
-        Trajectory::Unknown => Vec::new(),
-        Trajectory::Listed { texts, .. } => texts.clone(),
-        Trajectory::Events(events) | Trajectory::Partial(events) => {
-            let said = events.iter().filter_map(|event| {
-                let parts = event.content.iter().flat_map(|content| &content.parts);
-                let words: Vec<Part> = parts
-                    .filter(|part| part.has_text() && !part.thought)
-                    .cloned()
-                    .map(|mut part| {
-                        unsigned(&mut part);
-                        part
-                    })
-                    .collect();
-                (!words.is_empty()).then(|| (event.author.clone(), words))
-            });
-            said.collect()
-        }
-    }
+    let responses = turn.intermediate_responses().into_iter();
+    responses
+        .map(|mut response| {
+            response.parts.iter_mut().for_each(unsigned);
+            (response.author, response.parts)
+        })
+        .collect()
 }
 
 #[cfg(test)]

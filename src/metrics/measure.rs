@@ -81,7 +81,7 @@ pub(super) struct Turn {
     /// What was counted, in words; empty where the findings contain everything.
     pub(super) measured: String,
     pub(super) findings: Vec<Finding>,
-    /// A turn of the file's history, for which nothing is expected.
+    /// A turn for which nothing is expected, for example one of the file's history.
     pub(super) is_history: bool,
 }
 
@@ -184,7 +184,8 @@ pub(super) fn by_actual_turn(evidence: &Evidence, turn: impl Fn(&Invocation) -> 
     of_turns(evidence.actual.iter().map(turn).collect())
 }
 
-fn of_turns(per_invocation: Vec<Turn>) -> Outcome {
+/// The outcome of turns that are all scored.
+pub(super) fn of_turns(per_invocation: Vec<Turn>) -> Outcome {
     let scored = per_invocation.iter().filter(|turn| turn.score.is_some()).count();
     let score = match scored == per_invocation.len() {
         true => mean(per_invocation.iter().filter_map(|turn| turn.score)),

@@ -22,6 +22,7 @@ mod catalog;
 mod declared;
 mod edited;
 mod efficiency;
+mod intermediate;
 mod judged;
 mod matched;
 mod matching;

@@ -239,6 +239,8 @@ fn side(turn: Option<&Invocation>) -> String {
             format!("{} {args}", call.name)
         })
         .collect();
+    let intermediate = turn.intermediate_responses();
+    lines.extend(intermediate.iter().map(|response| format!("{}: {}", response.author, response.text())));
     lines.push(turn.response_text());
     text(&lines.join("\n"))
 }

@@ -2,9 +2,9 @@
 //! a report may have a million cases.
 
 use crate::domain::{
-    Asked, Attempt, Content, Finding, Invocation, InvocationScore, Judgement, MetricResult, Quarantine,
-    RubricScore, RunPlan, Sample, Spent, Status, ToolCall, ToolUse, Trajectory, TurnEnd, Votes,
-    plain_members,
+    Asked, Attempt, Content, Finding, IntermediateResponse, Invocation, InvocationScore, Judgement,
+    MetricResult, Quarantine, RubricScore, RunPlan, Sample, Spent, Status, ToolCall, ToolUse, Trajectory,
+    TurnEnd, Votes, plain_members,
 };
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -204,6 +204,8 @@ struct TurnFields<'a> {
 #[derive(Serialize)]
 struct SideFields<'a> {
     tool_calls: Vec<CallFields<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    intermediate_responses: Vec<TextFields>,
     response: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     calls_known: Option<bool>,
@@ -215,6 +217,12 @@ struct SideFields<'a> {
 struct CallFields<'a> {
     name: &'a str,
     args: Option<Cow<'a, Map<String, Value>>>,
+}
+
+#[derive(Serialize)]
+struct TextFields {
+    author: String,
+    text: String,
 }
 
 impl TurnFields<'_> {
@@ -233,8 +241,12 @@ impl SideFields<'_> {
         fn call(call: &ToolCall) -> CallFields<'_> {
             CallFields { name: &call.name, args: call.args.as_ref().map(plain_members) }
         }
+        fn text(response: &IntermediateResponse) -> TextFields {
+            TextFields { author: response.author.clone(), text: response.text() }
+        }
         SideFields {
             tool_calls: turn.calls().into_iter().map(call).collect(),
+            intermediate_responses: turn.intermediate_responses().iter().map(text).collect(),
             response: turn.final_response.as_ref().map(Content::scored_text),
             calls_known: matches!(turn.trajectory, Trajectory::Partial(_)).then_some(false),
             end: turn.end,

@@ -1,6 +1,7 @@
 //! evaltrail's own metrics.
 
 use super::{BASE, BOTH_TRAJECTORIES, Build, Family, MetricInfo, NAMES, Need, OptionInfo, computed, option};
+use crate::metrics::intermediate::IntermediateResponses;
 use crate::metrics::matched::{MatchReading, Matched};
 use crate::metrics::state::SessionState;
 
@@ -73,6 +74,21 @@ pub(super) const METRICS: &[MetricInfo] = &[
         "the harmonic mean of trajectory_match_precision and trajectory_match_recall",
         "2PR / (P + R) in each turn, the mean over turns.",
     ),
+    MetricInfo {
+        name: "intermediate_response_match",
+        family: Family::Own,
+        summary: "how far the agents give the expected intermediate responses, each by its agent and in order",
+        definition: "Expected responses of a turn are paired with actual ones of the same agent, in order, so that the sum \
+                     of ROUGE-1 over the pairs is largest; the turn's score is the sum divided by the number of expected \
+                     responses. The mean over the turns that expect some.",
+        choices: "ROUGE-1 is that of response_match_score. Further responses of agents do not matter. A case that expects no \
+                  intermediate responses, or of which they are not known, is not evaluated. An expected response without an \
+                  author may be by any agent. ADK and Vertex compare intermediate responses in no metric.",
+        needs: &[Need::Events],
+        source: "evaltrail",
+        build: Build::Computed(|criterion| computed(IntermediateResponses::of(criterion))),
+        ..BASE
+    },
     MetricInfo {
         name: "session_state_match",
         family: Family::Own,

@@ -5,7 +5,7 @@ use crate::diff::{
     Alignment, Piece, Row, Span, Tone, align, call_rows, calls_equal, diff_words, text_rows, without_equal,
     wrap_line, wrap_rows,
 };
-use crate::domain::{Invocation, ToolCall, ToolUse, Trajectory, clean_line};
+use crate::domain::{IntermediateResponse, Invocation, ToolCall, ToolUse, Trajectory, clean_line};
 use crate::explorer::commands::TIMELINE;
 use crate::explorer::screens::case::body::{
     Body, BodyLine, BodyView, Compared, ComparedTurn, PieceLine, TurnLines, shown_response,
@@ -60,7 +60,17 @@ fn calm(rows: Vec<Row>) -> Vec<Row> {
     rows.into_iter().map(row).collect()
 }
 
-/// Whether calls and response are identical and no event has an error.
+/// Responses in the form of calls, by which they are aligned: the agent is the name, the text the argument.
+fn as_calls(responses: &[IntermediateResponse]) -> Vec<ToolCall> {
+    let call = |response: &IntermediateResponse| {
+        let text = [("text".to_string(), Value::from(response.text()))];
+        ToolCall::new(response.author.clone(), Some(text.into_iter().collect()))
+    };
+    responses.iter().map(call).collect()
+}
+
+/// Whether calls and responses are identical and no event has an error. Intermediate responses are compared if some are
+/// expected.
 fn is_identical(expected: Option<&Invocation>, actual: Option<&Invocation>) -> bool {
     let (Some(expected), Some(actual)) = (expected, actual) else { return false };
     let (left, right) = (expected.calls(), actual.calls());
@@ -73,6 +83,15 @@ fn is_identical(expected: Option<&Invocation>, actual: Option<&Invocation>) -> b
         && expected.trajectory.is_known()
         && actual.trajectory.is_known()
         && shown_response(expected) == shown_response(actual)
+        && has_expected_intermediate(expected, actual)
+}
+
+fn has_expected_intermediate(expected: &Invocation, actual: &Invocation) -> bool {
+    let expected = expected.intermediate_responses();
+    let texts = |responses: &[IntermediateResponse]| -> Vec<(String, String)> {
+        responses.iter().map(|one| (one.author.clone(), one.text())).collect()
+    };
+    expected.is_empty() || texts(&expected) == texts(&actual.intermediate_responses())
 }
 
 struct Builder {
@@ -104,6 +123,7 @@ impl Builder {
             return self.note("identical on both sides");
         }
         self.calls(expected, actual);
+        self.intermediate(expected, actual);
         self.response(expected, actual);
         self.notes_on(actual);
     }
@@ -211,6 +231,33 @@ impl Builder {
             true => "the agent does not report its tool calls; they are not scored",
             false => "the agent reports only some of its tool calls; they are not scored",
         });
+    }
+
+    /// Adds the intermediate responses, each under its agent. Where none is expected, none is marked as extra.
+    fn intermediate(&mut self, expected: Option<&Invocation>, actual: Option<&Invocation>) {
+        let side = |turn: Option<&Invocation>| -> Vec<IntermediateResponse> {
+            turn.map(Invocation::intermediate_responses).unwrap_or_default()
+        };
+        let (expected, is_reached, actual) = (side(expected), actual.is_some(), side(actual));
+        if expected.is_empty() && actual.is_empty() {
+            return;
+        }
+        self.lines.push(BodyLine::Rule("intermediate responses".into()));
+        let (left, right) = (as_calls(&expected), as_calls(&actual));
+        let (left, right): (Vec<_>, Vec<_>) = (left.iter().collect(), right.iter().collect());
+        let rows = call_rows(&align(&left, &right), &left, &right);
+        let heading = self.lines.len() - 1;
+        match (is_reached, expected.is_empty()) {
+            (false, _) => drop(self.rows(&one_sided(rows))),
+            (true, true) => drop(self.rows(&calm(rows))),
+            (true, false) => {
+                let rows = self.shown(rows);
+                self.rows(&rows);
+                if left != right {
+                    self.piece(Piece::Intermediate, heading);
+                }
+            }
+        }
     }
 
     /// Adds the responses, compared word by word.
