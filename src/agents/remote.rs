@@ -287,8 +287,8 @@ impl Remote {
     /// The error of a status without success: what the server said, and what may be missing.
     fn unsuccessful(&self, status: StatusCode, path: &str, text: &str) -> AgentError {
         let mut words = said(status, &self.clean(text));
-        if status == StatusCode::NOT_FOUND {
-            words = format!("{words} (at {path})");
+        if matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) {
+            words = format!("{words} (at {path}); {}", self.init_command());
         }
         let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         if let (true, Some(asked)) = (is_refused, self.authentication.get()) {
@@ -301,6 +301,11 @@ impl Remote {
         }
         let kind = if is_busy(status) { ErrorKind::Unavailable } else { ErrorKind::Protocol };
         self.error(kind, words)
+    }
+
+    /// How to find out what the server is, if it is of another kind than expected.
+    pub(super) fn init_command(&self) -> String {
+        format!("to find out what the server is: evaltrail agents init {}", self.shown())
     }
 
     /// The error that a server reports in an answer, in its words; `otherwise` if it gives none.

@@ -2,6 +2,7 @@
 //! it does with a prompt.
 
 use super::Exit;
+use super::agents_init;
 use super::args::{AgentCheckArgs, AgentsArgs, AgentsCommand, ColorWhen};
 use super::output::{paint, say, say_json, tell};
 use super::trust;
@@ -24,6 +25,7 @@ pub(super) fn agents(args: AgentsArgs) -> anyhow::Result<Exit> {
     match args.command {
         None => runtime.block_on(list(&args)),
         Some(AgentsCommand::Check(check)) => runtime.block_on(check_one(&check)),
+        Some(AgentsCommand::Init(init)) => runtime.block_on(agents_init::init(&init)),
     }
 }
 
@@ -104,7 +106,7 @@ async fn check_one(args: &AgentCheckArgs) -> anyhow::Result<Exit> {
         false => tools_of_chat(&workspace, &name),
     };
     match probe_template(&spec, prompt).await {
-        None => ask(spec, tools, prompt).await,
+        None => show_one_turn(spec, tools, prompt).await,
         // The message is sent once: agents have side effects.
         Some(Ok(probe)) => Ok(show_probe(&probe)),
         Some(Err(error)) => {
@@ -145,7 +147,7 @@ fn indented(text: &str) -> String {
 }
 
 /// Sends the prompt as the first message of a conversation, and displays the turn.
-async fn ask(spec: AgentSpec, tools: ToolsSpec, prompt: &str) -> anyhow::Result<Exit> {
+pub(super) async fn show_one_turn(spec: AgentSpec, tools: ToolsSpec, prompt: &str) -> anyhow::Result<Exit> {
     let (sender, mut events) = tokio::sync::mpsc::channel(64);
     let opening = Opening {
         attempt: 1,

@@ -123,6 +123,30 @@ pub(super) struct AgentsArgs {
 pub(super) enum AgentsCommand {
     /// Connect to an agent, and print what it says about itself and does with a prompt
     Check(AgentCheckArgs),
+    /// Find out what an agent is, show one turn, and add it to evaltrail.toml
+    Init(AgentInitArgs),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct AgentInitArgs {
+    /// Address of a server, MODULE:NAME or FILE.py:NAME of a Python object, or folder of an agent of ADK or LangGraph
+    #[arg(value_name = "URL|MODULE:NAME|FOLDER")]
+    pub(super) target: String,
+    /// Folder whose evaltrail.toml gets the entry
+    #[arg(default_value = ".")]
+    pub(super) path: PathBuf,
+    /// Name of the agent; by default its own
+    #[arg(long)]
+    pub(super) name: Option<String>,
+    /// Message to send for the turn that is shown
+    #[arg(long, value_name = "TEXT", default_value = "Hello")]
+    pub(super) prompt: String,
+    /// Print the entry and the turn, and write nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Allow the program of the agent without asking
+    #[arg(long)]
+    pub(super) trust: bool,
 }
 
 #[derive(Args, Debug)]

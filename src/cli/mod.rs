@@ -3,6 +3,7 @@
 mod accept;
 mod addresses;
 mod agents;
+mod agents_init;
 mod arg_values;
 mod args;
 mod board;

@@ -29,7 +29,7 @@ pub fn agent_for(
 }
 
 /// The agent with the workspace's Python, if it needs one and names none.
-fn with_python(mut spec: AgentSpec, root: &Path) -> AgentSpec {
+pub fn with_python(mut spec: AgentSpec, root: &Path) -> AgentSpec {
     if let AgentSpec::Python { program, .. } = &mut spec
         && program.argv.is_empty()
     {

@@ -12,7 +12,7 @@ mod programs;
 mod sets;
 mod watch;
 
-pub use agent::{NoAgent, agent_for, agent_named, agent_of_set, named_agents};
+pub use agent::{NoAgent, agent_for, agent_named, agent_of_set, named_agents, with_python};
 pub use beside::{
     NOTES_ENDING, STUBS_ENDING, SetStubs, edited_with, notes_path, read_notes, read_stubs, stubs_path,
     stubs_text,

@@ -2,6 +2,7 @@
 //! integration explorer::` runs those of one file.
 
 mod agents;
+mod agents_init;
 mod answer_forms;
 mod any_input;
 mod architecture;

@@ -38,16 +38,17 @@ impl Card {
                 let card = remote.parsed(&text)?;
                 return match card.is_object() {
                     true => Ok(Card(card)),
-                    false => {
-                        Err(remote
-                            .error(ErrorKind::Setup, format!("{} is not an agent's card", address.path())))
-                    }
+                    false => Err(remote.error(
+                        ErrorKind::Setup,
+                        format!("{} is not an agent's card; {}", address.path(), remote.init_command()),
+                    )),
                 };
             }
             refused.get_or_insert((address, said(status, &text)));
         }
         let (address, words) = refused.unwrap_or((remote.base().clone(), String::new()));
-        let why = format!("there is no agent's card at {}: {words}", address.path());
+        let why =
+            format!("there is no agent's card at {}: {words}; {}", address.path(), remote.init_command());
         Err(remote.error(ErrorKind::Setup, why))
     }
 
