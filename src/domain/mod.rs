@@ -42,6 +42,7 @@ mod run_ref;
 mod run_state;
 mod score;
 mod score_text;
+mod score_value;
 mod secret_address;
 mod secret_name;
 mod secret_value;
@@ -100,6 +101,7 @@ pub use score::{
     adk_status, adk_view, case_status,
 };
 pub use score_text::{compared_texts, score_text, seconds_text};
+pub use score_value::{NotFinite, Score, mean};
 pub use secret_address::{address_without_secrets, secrets_in_address};
 pub use secret_name::is_secret_name;
 pub use secrets::{REDACTED, Secrets, SentSecrets};

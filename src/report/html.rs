@@ -208,7 +208,7 @@ fn case(state: &RunState, ended: &EndedAttempt, passes_gate: bool, out: &mut Str
 fn scores(metrics: &[MetricResult], out: &mut String) {
     out.push_str("<table>\n");
     for metric in metrics {
-        let (score, threshold) = match (metric.score, metric.threshold) {
+        let (score, threshold) = match (metric.score(), metric.threshold) {
             (Some(score), Some(threshold)) => compared_texts(score, threshold),
             (score, threshold) => {
                 let text = |value: Option<f64>| value.map(score_text).unwrap_or_default();

@@ -86,7 +86,7 @@ fn is_worth_a_line(metric: &MetricSummary) -> bool {
 }
 
 fn metric_line(metric: &MetricSummary, paint: Paint) -> String {
-    let number = match (metric.score, metric.threshold) {
+    let number = match (metric.score(), metric.threshold) {
         (Some(score), Some(threshold)) => {
             let (score, threshold) = compared_texts(score, threshold);
             format!(" {score} of {threshold}")

@@ -227,12 +227,10 @@ impl Shared {
             Some(error) => self.fail(attempt, error),
             None => self.score(attempt, tell).await,
         }
-        // Scores from the file are added for metrics that are not computed here, and numbers that are no scores.
-        let is_new = |one: &MetricResult| {
-            (one.score.is_some() || one.status == Status::Errored)
-                && !attempt.metrics.iter().any(|metric| metric.metric == one.metric)
-        };
-        let beside: Vec<MetricResult> = case.recorded.into_iter().filter(is_new).collect();
+        // Scores from the file are added for metrics that are not computed here, with the reason where there is none.
+        // They are informational, so the status of the attempt does not change.
+        let is_new = |one: &MetricResult| !attempt.metrics.iter().any(|metric| metric.metric == one.metric);
+        let beside: Vec<MetricResult> = case.recorded.into_iter().filter(is_new).map(informational).collect();
         attempt.metrics.extend(beside);
     }
 
@@ -442,6 +440,14 @@ fn opening_of(case: &EvalCase, attempt: u32) -> Opening {
         session_id: pinned.unwrap_or_else(|| format!("adk-eval-session-{}", uuid::Uuid::new_v4())),
         state: input.state,
         ..Opening::default()
+    }
+}
+
+/// A score from a file beside the criteria, which decide.
+fn informational(recorded: MetricResult) -> MetricResult {
+    match recorded.status {
+        Status::NotEvaluated => MetricResult { status: Status::Informational, ..recorded },
+        _ => recorded,
     }
 }
 

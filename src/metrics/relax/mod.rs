@@ -198,9 +198,8 @@ fn thresholds(attempts: &[&Attempt], of: impl Fn(&MetricResult) -> bool) -> Opti
         results().filter(|metric| has_failed(metric) && of(metric)).map(|metric| &metric.metric).collect();
     let threshold_of = |name: &String| {
         let deciding = results().filter(|metric| metric.metric == *name && metric.threshold.is_some());
-        let scores: Vec<(f64, Criterion)> = deciding
-            .map(|metric| Some((metric.score.filter(|score| score.is_finite())?, criterion_of(metric))))
-            .collect::<Option<_>>()?;
+        let scores: Vec<(f64, Criterion)> =
+            deciding.map(|metric| Some((metric.score()?, criterion_of(metric)))).collect::<Option<_>>()?;
         let direction = direction_of(&scores.first()?.1);
         let scores = scores.iter().map(|(score, _)| *score);
         let loosest = match direction {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::domain::{AttemptKey, Content, Criterion, Invocation, ToolCall, Trajectory, case_status};
+use crate::domain::{AttemptKey, Content, Criterion, Invocation, Score, ToolCall, Trajectory, case_status};
 use crate::metrics::{Evidence, score_case};
 use serde_json::{Value, json};
 
@@ -122,7 +122,7 @@ fn a_threshold_is_the_score_and_never_the_lowest_score() {
         attempt.status = Status::Failed;
         attempt.metrics = vec![MetricResult {
             metric: metric.into(),
-            score: Some(score),
+            score: Score::new(score),
             threshold: Some(threshold),
             status: Status::Failed,
             ..attempt.metrics[1].clone()
