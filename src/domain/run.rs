@@ -333,6 +333,9 @@ impl Attempt {
 pub enum CancelReason {
     /// Start no new attempts, finish those in flight.
     Finish,
+    /// Start no new attempts and finish the conversations in flight, but request no judge: attempts whose conversation has
+    /// ended, and which need a judge, are cancelled.
+    FinishConversations,
     /// Stop now.
     Stop,
 }

@@ -44,6 +44,8 @@ pub(super) struct Dispatcher {
     pub(super) cancel: CancellationToken,
     /// Cancelled when no further attempt will start.
     pub(super) closing: CancellationToken,
+    /// Cancelled when no attempt may request a judge.
+    pub(super) judging_ends: CancellationToken,
     /// The attempt that requested to start while the run was paused.
     pub(super) held: Option<Ask>,
     pub(super) running: BTreeMap<AttemptKey, (usize, CancellationToken)>,
@@ -126,6 +128,9 @@ impl Dispatcher {
                 if self.cancelling < Some(reason) {
                     self.cancelling = Some(reason);
                     self.outbox.push(RunEvent::Cancelling(reason));
+                }
+                if reason >= CancelReason::FinishConversations {
+                    self.judging_ends.cancel();
                 }
                 if reason == CancelReason::Stop {
                     self.cancel.cancel();

@@ -22,6 +22,8 @@ struct Teller {
     room: Room,
     memory: Arc<AttemptMemory>,
     reports: mpsc::Sender<Report>,
+    /// Cancelled when the conversation has ended and the attempt is judged.
+    is_judged: CancellationToken,
 }
 
 impl Tell for Teller {
@@ -34,6 +36,7 @@ impl Tell for Teller {
     }
 
     fn agent_is_done(&mut self) {
+        self.is_judged.cancel();
         if let Ok(mut room) = self.room.lock() {
             room.take();
         }
@@ -46,7 +49,7 @@ pub(super) async fn execute(
     shared: Arc<Shared>,
     (outstanding_attempts, queue): (Vec<AttemptKey>, Option<Arc<CaseQueue>>),
     reports: mpsc::Sender<Report>,
-    closing: CancellationToken,
+    (closing, judging_ends): (CancellationToken, CancellationToken),
 ) {
     let mut pace = shared.plan.options.rate.map(pace_of);
     let is_computed = |key: &AttemptKey| {
@@ -89,10 +92,13 @@ pub(super) async fn execute(
         let (shared, reports, of_queue) = (shared.clone(), reports.clone(), of_queue.clone());
         let room: Room = Arc::new(Mutex::new(Some((slot, permit))));
         let memory = AttemptMemory::of(&shared.agents.memory);
-        let teller = Teller { key, room: room.clone(), memory: memory.clone(), reports: reports.clone() };
+        let is_judged = CancellationToken::new();
+        let ends = (cancel, judging_ends.clone());
+        let teller =
+            Teller { key, room: room.clone(), memory: memory.clone(), reports: reports.clone(), is_judged };
         tasks.spawn(async move {
             let (recorded, is_recorded) = oneshot::channel();
-            let report = one(shared, cancel, teller, recorded).await;
+            let report = one(shared, ends, teller, recorded).await;
             let _ = reports.send(report).await;
             // The slots are released only now, so that no more attempts than allowed are ever shown at the same time.
             if let Ok(recorded) = is_recorded.await
@@ -164,15 +170,21 @@ fn pace_of(rate: u32) -> tokio::time::Interval {
 /// Runs one attempt in a task of its own, so that a panic affects only this attempt.
 async fn one(
     shared: Arc<Shared>,
-    cancel: CancellationToken,
+    (cancel, judging_ends): (CancellationToken, CancellationToken),
     mut teller: Teller,
     recorded: oneshot::Sender<Recorded>,
 ) -> Report {
-    let key = teller.key;
+    let (key, is_judged) = (teller.key, teller.is_judged.clone());
+    let is_cancelled = async {
+        tokio::select! {
+            () = cancel.cancelled() => {}
+            () = async { tokio::join!(judging_ends.cancelled(), is_judged.cancelled()); } => {}
+        }
+    };
     let mut attempt = tokio::spawn(async move { shared.run(key, &mut teller).await });
     tokio::select! {
         biased;
-        () = cancel.cancelled() => {
+        () = is_cancelled => {
             attempt.abort();
             let _ = attempt.await;
             Report::Dropped(key)
