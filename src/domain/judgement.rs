@@ -213,12 +213,13 @@ impl Spent {
     /// The sum of both.
     pub fn and(self, other: Spent) -> Spent {
         Spent {
-            asked: self.asked + other.asked,
-            cached: self.cached + other.cached,
-            missing: self.missing + other.missing,
-            retries: self.retries + other.retries,
-            input_tokens: self.input_tokens + other.input_tokens,
-            output_tokens: self.output_tokens + other.output_tokens,
+            asked: self.asked.saturating_add(other.asked),
+            cached: self.cached.saturating_add(other.cached),
+            missing: self.missing.saturating_add(other.missing),
+            retries: self.retries.saturating_add(other.retries),
+            // The numbers of tokens are what a server sent.
+            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
+            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
             cost: match (self.cost, other.cost) {
                 (None, None) => None,
                 (one, other) => Some(one.unwrap_or(0.0) + other.unwrap_or(0.0)),
@@ -243,14 +244,17 @@ impl Spent {
 
     /// Responses, tokens and cost as short text.
     pub fn words(self) -> String {
-        let mut words = format!("{} answers", self.asked + self.cached);
+        let mut words = format!("{} answers", self.asked.saturating_add(self.cached));
         if self.cached > 0 {
             words += &format!(" ({} cached)", self.cached);
         }
         if self.missing > 0 {
-            words += &format!(" · {} not requested, because the spending limit was reached", self.missing);
+            words += &format!(
+                " · at least {} not requested, because the spending limit was reached",
+                self.missing
+            );
         }
-        if self.input_tokens + self.output_tokens > 0 {
+        if self.input_tokens > 0 || self.output_tokens > 0 {
             words += &format!(" · {} tokens in, {} out", self.input_tokens, self.output_tokens);
         }
         match self.cost {
