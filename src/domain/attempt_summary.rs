@@ -141,7 +141,8 @@ impl Attempt {
             status: self.status,
             adk_status: self.adk_status,
             started: self.started.clone(),
-            latency_s: self.latency_s,
+            // Older versions stored 0 where it was not known.
+            latency_s: self.latency_s.filter(|seconds| *seconds > 0.0),
             failed: self.failed,
             error: self.error.clone(),
             tries: self.tries,

@@ -227,6 +227,19 @@ impl Spent {
         }
     }
 
+    /// What was spent after `before`, which is a part of it.
+    pub fn since(self, before: Spent) -> Spent {
+        Spent {
+            asked: self.asked.saturating_sub(before.asked),
+            cached: self.cached.saturating_sub(before.cached),
+            missing: self.missing.saturating_sub(before.missing),
+            retries: self.retries.saturating_sub(before.retries),
+            input_tokens: self.input_tokens.saturating_sub(before.input_tokens),
+            output_tokens: self.output_tokens.saturating_sub(before.output_tokens),
+            cost: self.cost.map(|cost| (cost - before.cost.unwrap_or(0.0)).max(0.0)),
+        }
+    }
+
     /// The amounts times a factor, rounded.
     pub fn times(self, factor: f64) -> Spent {
         let of = |count: u32| (f64::from(count) * factor).round() as u32;

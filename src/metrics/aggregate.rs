@@ -120,7 +120,9 @@ impl Aggregation {
     fn add_agent(&mut self, case: usize, attempt: &AttemptSummary) {
         let at = AttemptKey { case, attempt: attempt.key.attempt };
         let failure = attempt.failed.map(|failed| f64::from(u8::from(failed)));
-        for (name, score) in [(LATENCY, attempt.latency_s), (FAILURE, failure)] {
+        // Stored summaries of older versions contain 0 where it was not known.
+        let latency = attempt.latency_s.filter(|seconds| *seconds > 0.0);
+        for (name, score) in [(LATENCY, latency), (FAILURE, failure)] {
             if score.is_some() || attempt.failed.is_some() {
                 let (aggregate, scores) = self.of(name);
                 aggregate.total += 1;
@@ -337,6 +339,8 @@ mod tests {
             [("latency_in_seconds".to_string(), Some(1.5), 2, 3), ("failure".into(), Some(1.0 / 3.0), 3, 3)]
         );
         assert_eq!(means(&[ran(None, None)]), [], "a row without these columns");
+        let of_older_version = AttemptSummary { latency_s: Some(0.0), ..ran(None, None) };
+        assert_eq!(means(&[of_older_version, ran(Some(0.0), None)]), [], "0 is not a measured latency");
         assert_eq!(means(&[ran(Some(3.0), None)]), [("latency_in_seconds".to_string(), Some(3.0), 1, 1)]);
     }
 

@@ -46,6 +46,11 @@ pub(super) fn check_threshold(criterion: &Criterion) -> Result<(), Unusable> {
     }
 }
 
+/// Why a criterion cannot be used because its threshold is not a finite number; `None` if it is one, or there is none.
+pub fn unusable_threshold(criterion: &Criterion) -> Option<Unusable> {
+    check_threshold(criterion).err()
+}
+
 /// Why a criterion cannot be used because no metric has its name; `None` if one has.
 pub fn unknown_metric(criterion: &Criterion) -> Option<Unusable> {
     let is_known = criterion.custom.is_some() || info(criterion.name()).is_some();

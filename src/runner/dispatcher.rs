@@ -5,7 +5,7 @@ use super::journal::{JournalWriter, Written};
 use super::outbox::Outbox;
 use super::report::{Recorded, Report};
 use super::results::write_results;
-use crate::domain::{Attempt, AttemptKey, CancelReason, EndedAttempt, RunEvent, RunPlan, RunState};
+use crate::domain::{Attempt, AttemptKey, CancelReason, EndedAttempt, RunEvent, RunPlan, RunState, Spent};
 use crate::process::clock::Stopwatch;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -148,8 +148,11 @@ impl Dispatcher {
             Report::Progress(key, progress) => self.outbox.push(RunEvent::Progress { key, progress }),
             Report::Done(attempts, recorded) => self.record(attempts, recorded),
             Report::Warning(warning) => self.warn(warning),
-            Report::Dropped(key) => {
+            Report::Dropped(key, spent) => {
                 self.running.remove(&key);
+                if spent != Spent::default() {
+                    self.outbox.push(RunEvent::SpentInVain(spent));
+                }
                 self.outbox.push(RunEvent::Dropped(key));
             }
             Report::Broke(key, why, recorded) => {

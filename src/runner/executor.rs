@@ -5,10 +5,10 @@ use super::batches::score_batches;
 use super::queue_cases::TakenCases;
 use super::report::{Recorded, Report};
 use crate::agents::AttemptMemory;
-use crate::domain::{AttemptKey, Progress, RunPlan};
+use crate::domain::{AttemptKey, Progress, RunPlan, Spent};
 use crate::store::CaseQueue;
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -24,6 +24,8 @@ struct Teller {
     reports: mpsc::Sender<Report>,
     /// Cancelled when the conversation has ended and the attempt is judged.
     is_judged: CancellationToken,
+    /// What its judges spent so far.
+    spent: Arc<Mutex<Spent>>,
 }
 
 impl Tell for Teller {
@@ -33,6 +35,11 @@ impl Tell for Teller {
 
     fn memory(&self) -> Arc<AttemptMemory> {
         self.memory.clone()
+    }
+
+    fn spends(&mut self, spent: Spent) {
+        let mut all = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        *all = all.and(spent);
     }
 
     fn agent_is_done(&mut self) {
@@ -92,10 +99,15 @@ pub(super) async fn execute(
         let (shared, reports, of_queue) = (shared.clone(), reports.clone(), of_queue.clone());
         let room: Room = Arc::new(Mutex::new(Some((slot, permit))));
         let memory = AttemptMemory::of(&shared.agents.memory);
-        let is_judged = CancellationToken::new();
         let ends = (cancel, judging_ends.clone());
-        let teller =
-            Teller { key, room: room.clone(), memory: memory.clone(), reports: reports.clone(), is_judged };
+        let teller = Teller {
+            key,
+            room: room.clone(),
+            memory: memory.clone(),
+            reports: reports.clone(),
+            is_judged: CancellationToken::new(),
+            spent: Arc::default(),
+        };
         tasks.spawn(async move {
             let (recorded, is_recorded) = oneshot::channel();
             let report = one(shared, ends, teller, recorded).await;
@@ -174,7 +186,7 @@ async fn one(
     mut teller: Teller,
     recorded: oneshot::Sender<Recorded>,
 ) -> Report {
-    let (key, is_judged) = (teller.key, teller.is_judged.clone());
+    let (key, is_judged, spent) = (teller.key, teller.is_judged.clone(), teller.spent.clone());
     let is_cancelled = async {
         tokio::select! {
             () = cancel.cancelled() => {}
@@ -187,7 +199,8 @@ async fn one(
         () = is_cancelled => {
             attempt.abort();
             let _ = attempt.await;
-            Report::Dropped(key)
+            let spent = *spent.lock().unwrap_or_else(PoisonError::into_inner);
+            Report::Dropped(key, spent)
         }
         ended = &mut attempt => match ended {
             Ok(attempt) => Report::Done(vec![Arc::new(attempt)], recorded),

@@ -170,6 +170,14 @@ fn unknown_is_not_empty_and_failures_are_kept() {
     assert!(matches!(trajectory(json!("[]")), Trajectory::Listed { .. }));
     let failed = |row: Value| cases(&open(&row.to_string())).remove(0).saved.unwrap().error;
     assert!(failed(json!({"prompt": "x", "response": "", "failure": 1})).is_some());
+    let is_failure = |cell: &str| {
+        let row = format!(r#"{{"prompt": "x", "response": "y", "failure": {cell}}}"#);
+        cases(&open(&row)).remove(0).saved.unwrap().failed
+    };
+    assert_eq!((is_failure("1"), is_failure("\"0\"")), (Some(true), Some(false)));
+    for unknown in ["NaN", "\"nan\"", "\"NaN\"", "null"] {
+        assert_eq!(is_failure(unknown), None, "{unknown}");
+    }
     let text = json!({"error": "quota"}).to_string();
     assert_eq!(failed(json!({"prompt": "x", "response": text})).as_deref(), Some("quota"));
     assert_eq!(failed(json!({"prompt": "x", "response": "", "failure": 0})), None);

@@ -1,7 +1,7 @@
 //! The explanation of a judged result, in words.
 
 use super::{TurnVerdict, Verdict, broken};
-use crate::domain::{Judgement, Score, Status};
+use crate::domain::{Judgement, Score, Status, compared_texts, score_text};
 
 pub(super) fn explain(
     verdict: &Verdict,
@@ -26,7 +26,11 @@ pub(super) fn explain(
     if judgement.is_unsteady(threshold) {
         words.push(match judgement.reach {
             Some((low, high)) if low < high => {
-                format!("unsteady: one vote changed could give {low:.2} to {high:.2}")
+                let text = |score: Score| match threshold {
+                    Some(threshold) => compared_texts(score.get(), threshold).0,
+                    None => score_text(score.get()),
+                };
+                format!("unsteady: one vote changed could give {} to {}", text(low), text(high))
             }
             _ => "unsteady: one vote changed could leave no verdict".into(),
         });
@@ -69,6 +73,7 @@ mod tests {
         };
         let could = words((0.25, 0.75), false);
         assert_eq!(could, "unsteady: one vote changed could give 0.25 to 0.75");
+        assert_eq!(words((0.499, 1.0), false), "unsteady: one vote changed could give 0.499 to 1.00");
         let fragile = words((1.0, 1.0), true);
         assert_eq!(fragile, "unsteady: one vote changed could leave no verdict");
     }

@@ -45,7 +45,13 @@ fn the_smallest_one_is_found() {
     assert_eq!(words(json!([a]), json!([["a", {"x": 3, "y": 2}]]), same).as_deref(), Some("a: x ignore"));
     assert_eq!(
         words(json!([a, b]), json!([b, ["a", {"x": 3, "y": 2}]]), same).as_deref(),
-        Some("ANY_ORDER + arguments ignored")
+        Some("ANY_ORDER + a: x ignore"),
+        "a call that moved is compared with the one of the same tool"
+    );
+    let named = |name: &str| json!(["a", {"x": 1, "name": name}]);
+    assert_eq!(
+        words(json!([named("Oslo"), b]), json!([b, named("oslo")]), same).as_deref(),
+        Some("ANY_ORDER + a: name case")
     );
     assert_eq!(
         words(json!([a]), json!([a]), "the lamp is on").as_deref(),

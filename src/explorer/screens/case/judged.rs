@@ -253,7 +253,8 @@ fn headline(metric: &MetricResult, judgement: &Judgement) -> String {
         words.push(format!("{distance} {side} the threshold"));
     }
     if let Some((low, high)) = judgement.spread() {
-        words.push(format!("single samples {low:.2} to {high:.2}"));
+        let text = |score: f64| metric.threshold.map_or(score_text(score), |of| compared_texts(score, of).0);
+        words.push(format!("single samples {} to {}", text(low), text(high)));
     }
     if let Some(bias) = judgement.position_bias {
         words.push(format!("position bias {bias:+.2}"));
