@@ -99,7 +99,7 @@ fn finished_run(cases: usize, fails: usize) -> RunState {
         let status = if case % fails == 0 { Status::Failed } else { Status::Passed };
         let metric = |criterion: &Criterion| {
             let score = if case % fails == 0 { 0.25 } else { 1.0 };
-            MetricResult { score: Some(score), ..unscored(criterion, 1, status, "") }
+            MetricResult { score: evaltrail::domain::Score::new(score), ..unscored(criterion, 1, status, "") }
         };
         let metrics = default_criteria().iter().map(metric).collect();
         let key = AttemptKey { case, attempt: 1 };

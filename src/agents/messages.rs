@@ -1,6 +1,8 @@
 //! Messages in the form of chat completions, which several protocols share, and the events that they become.
 
-use crate::domain::{Content, Invocation, Part, ToolCall, ToolResponse, Usage, finite_number};
+use crate::domain::{
+    Content, Invocation, Part, ToolCall, ToolResponse, Usage, finite_number, plausible_count,
+};
 use crate::formats::adk::{Event, golden_events, read_event};
 use crate::formats::vertex::{PLAIN_INPUT, tool_input};
 use serde_json::{Map, Value, json};
@@ -106,7 +108,7 @@ pub(super) fn usage_of(usage: &Value) -> Option<Usage> {
 }
 
 fn token_count(value: &Value) -> Option<f64> {
-    finite_number(value).filter(|count| *count >= 0.0)
+    finite_number(value).and_then(plausible_count)
 }
 
 #[cfg(test)]

@@ -3,25 +3,25 @@
 use super::Exit;
 use super::args::CaseArgs;
 use super::exit_code::counted_failures;
-use super::interrupts::Interrupts;
+use super::interrupts::{EndRequest, Interrupts};
 use super::output::{paint, tell};
 use super::progress::{Reporter, Verbosity};
 use super::uploader::Uploader;
-use crate::domain::{CancelReason, RunEvent, RunState, Status, clean_line};
-use crate::process::{exit, watch_workers};
+use crate::domain::{CancelReason, InFlight, Progress, RunEvent, RunState, Status, clean_line};
+use crate::process::{Deadline, exit};
 use crate::runner::{Run, RunHandle};
 use std::time::{Duration, Instant};
-use tokio::runtime::Handle;
 
-/// How long the workers may do something else when the run must stop.
+/// How long a run may take to stop. Then the process ends: what was reported is in the journal.
 const STOPS_WITHIN: Duration = Duration::from_secs(2);
+/// How long attempts that wait for a judge may take to end after the first Ctrl-C, before the run is stopped.
+const JUDGING_ENDS_WITHIN: Duration = Duration::from_secs(1);
 
 /// Carries a run out to its end, and returns its state and whether it was interrupted. No attempts are started after
 /// `fail_fast` attempts did not pass, or after another machine took over the shard that is uploaded.
 pub(super) async fn carry_to_the_end(
     args: &CaseArgs,
     run: Run,
-    workers: &Handle,
     (fail_fast, mut uploader): (Option<usize>, Option<&mut Uploader>),
 ) -> anyhow::Result<(RunState, bool)> {
     let Run { mut state, mut events, handle } = run;
@@ -33,31 +33,40 @@ pub(super) async fn carry_to_the_end(
     let mut reporter = Reporter::new(paint(args.color), verbosity, !args.json);
     let began = Instant::now();
     let mut tick = tokio::time::interval(Duration::from_millis(100));
-    let mut interrupts = 0;
+    // When the first request to end arrived, and what ends the process if the run does not.
+    let (mut interrupted_at, mut deadline): (Option<Instant>, Option<Deadline>) = (None, None);
     // A resumed run has failures already.
     let (before, mut stopped) = (counted_failures(&state), false);
     // Installed before the loop, so that no signal is lost.
     let mut interrupted = Interrupts::listen()?;
-    let mut terminated = Interrupts::of_the_system()?;
     loop {
         tokio::select! {
             biased;
-            () = interrupted.next() => {
-                interrupts += 1;
+            request = interrupted.next() => {
                 reporter.erase();
-                interrupt(interrupts, &handle, workers)?;
+                let is_first = interrupted_at.is_none();
+                interrupted_at.get_or_insert_with(Instant::now);
+                match request {
+                    _ if deadline.is_some() => exit(Exit::Interrupted.code().into()),
+                    EndRequest::User if is_first => {
+                        tell("finishing the conversations in flight; Ctrl-C again stops now");
+                        handle.cancel(CancelReason::FinishConversations);
+                    }
+                    EndRequest::User => {
+                        tell("stopping; Ctrl-C again ends without waiting");
+                        deadline = Some(stop(&handle, STOPS_WITHIN)?);
+                    }
+                    EndRequest::System => {
+                        tell("stopping, as the system asks; --resume runs what is left");
+                        deadline = Some(stop(&handle, STOPS_WITHIN)?);
+                    }
+                }
             }
-            () = terminated.next() => {
-                interrupts += 1;
-                reporter.erase();
-                tell("stopping, as the system asks; --resume runs what is left");
-                stop(&handle, workers)?;
-            }
-            Some(why) = must_stop(&mut uploader) => {
-                interrupts += 1;
+            Some(why) = must_stop(&mut uploader), if deadline.is_none() => {
+                interrupted_at.get_or_insert_with(Instant::now);
                 reporter.erase();
                 tell(&format!("stopping: {}", clean_line(&why)));
-                stop(&handle, workers)?;
+                deadline = Some(stop(&handle, STOPS_WITHIN)?);
             }
             event = events.recv() => {
                 let Some(event) = event else { break };
@@ -79,11 +88,17 @@ pub(super) async fn carry_to_the_end(
                     handle.cancel(CancelReason::Finish);
                 }
             }
-            _ = tick.tick() => reporter.draw(&state, began.elapsed().as_secs_f64()),
+            _ = tick.tick() => {
+                let is_late = interrupted_at.is_some_and(|at| at.elapsed() > JUDGING_ENDS_WITHIN);
+                if is_late && deadline.is_none() && state.in_flight.values().all(is_judged) {
+                    deadline = Some(stop(&handle, STOPS_WITHIN - JUDGING_ENDS_WITHIN)?);
+                }
+                reporter.draw(&state, began.elapsed().as_secs_f64());
+            }
         }
     }
     reporter.erase();
-    Ok((state, interrupts > 0))
+    Ok((state, interrupted_at.is_some()))
 }
 
 /// Waits until the upload says that the run must stop; never returns without an upload.
@@ -94,26 +109,15 @@ async fn must_stop(uploader: &mut Option<&mut Uploader>) -> Option<String> {
     }
 }
 
-fn interrupt(times: u32, handle: &RunHandle, workers: &Handle) -> std::io::Result<()> {
-    match times {
-        1 => {
-            tell("finishing the attempts in flight; Ctrl-C again stops now");
-            handle.cancel(CancelReason::Finish);
-            Ok(())
-        }
-        2 => {
-            tell("stopping; Ctrl-C again ends without waiting");
-            stop(handle, workers)
-        }
-        _ => exit(Exit::Interrupted.code().into()),
-    }
+/// Whether a judge decides about an attempt now.
+fn is_judged(attempt: &InFlight) -> bool {
+    matches!(attempt.doing(), Progress::Judging { .. })
 }
 
-/// Stops the run. If the workers cannot do so because all of them are busy, the process ends: what was reported is in the
-/// journal.
-fn stop(handle: &RunHandle, workers: &Handle) -> std::io::Result<()> {
+/// Stops the run. If it does not end within the limit, because a worker is busy, the process ends.
+fn stop(handle: &RunHandle, limit: Duration) -> std::io::Result<Deadline> {
     handle.cancel(CancelReason::Stop);
-    watch_workers(workers, STOPS_WITHIN, || {
+    Deadline::after(limit, || {
         tell("the run does not stop; ending without waiting");
         exit(Exit::Interrupted.code().into());
     })

@@ -170,12 +170,8 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
         let _entered = runtimes.workers().enter();
         runner::start(prepared, resumed, &workspace.root)
     };
-    let (mut state, interrupted) = runtimes.run(carry_to_the_end(
-        cases,
-        run,
-        runtimes.workers(),
-        (how.fail_fast, uploader.as_deref_mut()),
-    ))?;
+    let (mut state, interrupted) =
+        runtimes.run(carry_to_the_end(cases, run, (how.fail_fast, uploader.as_deref_mut())))?;
     runtimes.end_within(Duration::from_secs(2));
     let all_uploaded = match uploader {
         None => true,

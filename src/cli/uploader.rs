@@ -1,6 +1,6 @@
 //! The threads of a run that other machines see: one writes heartbeats, one uploads.
 
-use super::interrupts::interrupt_flag;
+use super::interrupts::InterruptFlag;
 use super::output::tell;
 use crate::buckets::{Bucket, BucketAddress, BucketError};
 use crate::domain::{AttemptKey, RunPlan, Shard, clean_line};
@@ -9,7 +9,6 @@ use crate::store::{CaseQueue, Claim, ClaimEnd, PushError, RunPush};
 use anyhow::bail;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -246,7 +245,7 @@ fn wait_for_upload(
     /// The time after which the user is told what is waited for.
     const SAID_AFTER: Duration = Duration::from_secs(2);
     let began = Instant::now();
-    let (interrupted, mut is_said) = (interrupt_flag(), false);
+    let (interrupted, mut is_said) = (InterruptFlag::listen()?, false);
     while began.elapsed() < limit {
         match uploaded.recv_timeout(Duration::from_millis(100)) {
             Ok(sent) => return Ok(sent?),
@@ -257,7 +256,7 @@ fn wait_for_upload(
             is_said = true;
             tell(&format!("uploading the rest, for at most {} s; Ctrl-C ends that", limit.as_secs()));
         }
-        if interrupted.load(Ordering::Relaxed) {
+        if interrupted.is_set() {
             bail!("the upload was interrupted");
         }
     }

@@ -20,7 +20,7 @@ const SETTLE: Duration = Duration::from_millis(200);
 /// Files that are changed all the time are read after this time.
 const SETTLE_AT_MOST: Duration = Duration::from_secs(5);
 
-/// Runs cases, and again when files change, until Ctrl-C. Returns the result of the last run.
+/// Runs cases, and again when files change, until Ctrl-C or the system ends it. Returns the result of the last run.
 pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
     let (workspace, selections) = opened(args)?;
     // One message is enough to look at everything again.
@@ -32,7 +32,7 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
     let mut exit = run(args)?;
     let mut last_run = (began, unix_now());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut interrupted = runtime.block_on(async { Interrupts::listen() })?;
+    let mut interrupted = Interrupts::listen()?;
     tell("watching the cases, the criteria and the agent's files; Ctrl-C stops");
     while exit != Exit::Interrupted && runtime.block_on(next_change(&mut changes, &mut interrupted))? {
         // A file may be half written: then the next change is waited for.
@@ -101,7 +101,7 @@ fn opened(args: &RunArgs) -> anyhow::Result<(Workspace, Vec<Selection>)> {
     open_targets(&targets(&args.cases)?, false)
 }
 
-/// Waits for a change, and until no further one follows. Returns `false` after Ctrl-C.
+/// Waits for a change, and until no further one follows. Returns `false` if evaltrail must end.
 async fn next_change(changes: &mut Receiver<()>, interrupted: &mut Interrupts) -> anyhow::Result<bool> {
     let settled = async {
         changes.recv().await.context("the folder is no longer watched")?;
@@ -112,7 +112,7 @@ async fn next_change(changes: &mut Receiver<()>, interrupted: &mut Interrupts) -
     };
     tokio::select! {
         biased;
-        () = interrupted.next() => Ok(false),
+        _ = interrupted.next() => Ok(false),
         settled = settled => settled,
     }
 }
@@ -159,7 +159,7 @@ async fn is_wanted(
     let question = format!("{words}. Run?");
     tokio::select! {
         biased;
-        () = interrupted.next() => Ok(Wanted::Stop),
+        _ = interrupted.next() => Ok(Wanted::Stop),
         answer = tokio::task::spawn_blocking(move || confirm(&question)) => {
             Ok(if answer?? { Wanted::Run } else { Wanted::Skip })
         }

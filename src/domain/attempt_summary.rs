@@ -1,8 +1,8 @@
 //! The summary of an attempt: what lists, filters and tables need of it.
 
 use super::{
-    Attempt, AttemptKey, Cause, Finding, FindingRule, MetricResult, Spent, Status, ToolCounts, ToolUse,
-    TurnEnd,
+    Attempt, AttemptKey, Cause, Finding, FindingRule, MetricResult, Score, Spent, Status, ToolCounts,
+    ToolUse, TurnEnd,
 };
 use serde::{Deserialize, Serialize};
 
@@ -67,7 +67,7 @@ pub struct MetricSummary {
     /// The criterion's metric, label included.
     pub metric: String,
     /// The score; `None` when it could not be computed.
-    pub score: Option<f64>,
+    pub score: Option<Score>,
     /// The score needed to pass; `None` for informational metrics.
     pub threshold: Option<f64>,
     /// The outcome.
@@ -77,11 +77,18 @@ pub struct MetricSummary {
     /// The allowed variant of the trajectory that matched, if the score is based on one.
     pub variant: Option<String>,
     /// The scores of its rubrics.
-    pub rubrics: Vec<Option<f64>>,
+    pub rubrics: Vec<Option<Score>>,
     /// Whether a judge was used.
     pub judged: bool,
     /// Whether one sample of the judge could change the outcome.
     pub unsteady: bool,
+}
+
+impl MetricSummary {
+    /// The score as a number.
+    pub fn score(&self) -> Option<f64> {
+        self.score.map(Score::get)
+    }
 }
 
 impl AttemptSummary {
@@ -134,7 +141,8 @@ impl Attempt {
             status: self.status,
             adk_status: self.adk_status,
             started: self.started.clone(),
-            latency_s: self.latency_s,
+            // Older versions stored 0 where it was not known.
+            latency_s: self.latency_s.filter(|seconds| *seconds > 0.0),
             failed: self.failed,
             error: self.error.clone(),
             tries: self.tries,
@@ -173,7 +181,7 @@ fn first_failed_turn(attempt: &Attempt) -> Option<usize> {
         return Some(attempt.actual.len().saturating_sub(1));
     }
     attempt.metrics.iter().filter(|metric| metric.status == Status::Failed).find_map(|metric| {
-        let lowest = metric.per_invocation.iter().map(|turn| turn.score.unwrap_or(f64::MAX)).enumerate();
+        let lowest = metric.per_invocation.iter().map(|turn| turn.score().unwrap_or(f64::MAX)).enumerate();
         lowest.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(turn, _)| turn)
     })
 }

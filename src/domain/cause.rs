@@ -215,7 +215,7 @@ fn normalised(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::AttemptKey;
+    use crate::domain::{AttemptKey, Score};
 
     #[test]
     fn messages_about_different_cases_are_equal() {
@@ -241,7 +241,7 @@ mod tests {
         };
         let metric = |name: &str, findings| MetricResult {
             metric: name.into(),
-            score: Some(0.0),
+            score: Some(Score::ZERO),
             threshold: Some(1.0),
             status: Status::Failed,
             explanation: String::new(),

@@ -1,6 +1,6 @@
 //! The gate of a run: when a case with several attempts passes.
 
-use super::{AttemptSummary, Status};
+use super::{AttemptSummary, Status, mean};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -101,14 +101,14 @@ impl CriterionScores {
     }
 }
 
-/// As ADK 2.13 decides (`AgentEvaluator`, `_process_metrics_and_get_failures`): scores that could not be computed are left
-/// out, a criterion without any score does not pass, and an attempt without any result does not pass. An attempt that failed
-/// although each of its criteria passed does not pass either.
+/// The mean of each criterion decides, as in ADK 2.13 (`AgentEvaluator`, `_process_metrics_and_get_failures`). ADK leaves out
+/// the scores that could not be computed; here the case does not pass then: every criterion needs a score that was compared
+/// with its threshold in every attempt. An attempt that failed although each of its criteria passed does not pass either.
 fn passes_by_means<'a>(attempts: impl IntoIterator<Item = &'a AttemptSummary>) -> bool {
     let mut criteria: BTreeMap<&str, CriterionScores> = BTreeMap::new();
     for attempt in attempts {
         let mut is_explained = attempt.status != Status::Failed;
-        if attempt.status == Status::Errored {
+        if !matches!(attempt.status, Status::Passed | Status::Failed) {
             return false;
         }
         for metric in &attempt.metrics {
@@ -116,11 +116,13 @@ fn passes_by_means<'a>(attempts: impl IntoIterator<Item = &'a AttemptSummary>) -
             let decides = metric.status != Status::Informational;
             let Some(threshold) = metric.threshold.filter(|_| decides) else { continue };
             is_explained |= metric.status == Status::Failed;
+            // The score of a judge with a turn that was not judged is no result of the criterion.
+            let is_compared = matches!(metric.status, Status::Passed | Status::Failed);
+            let Some(score) = metric.score().filter(|_| is_compared) else { return false };
             let of = criteria.entry(&metric.metric).or_default();
             of.threshold = threshold;
-            let Some(score) = metric.score.filter(|score| score.is_finite()) else { continue };
             of.scores.push(score);
-            if score != threshold && matches!(metric.status, Status::Passed | Status::Failed) {
+            if score != threshold {
                 of.directions.push((score > threshold) == (metric.status == Status::Passed));
             }
         }
@@ -135,6 +137,9 @@ fn passes_by_means<'a>(attempts: impl IntoIterator<Item = &'a AttemptSummary>) -
 /// that score.
 fn exact_mean(scores: &[f64]) -> f64 {
     let count = scores.len() as f64;
+    if !scores.iter().sum::<f64>().is_finite() {
+        return mean(scores.iter().copied()).unwrap_or_default();
+    }
     // Knuth's exact sum of two numbers: what rounding loses is added up separately.
     let (sum, lost) = scores.iter().fold((0.0, 0.0), |(sum, lost), score| {
         let next = sum + score;
@@ -148,12 +153,12 @@ fn exact_mean(scores: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Attempt, AttemptKey, MetricResult};
+    use crate::domain::{Attempt, AttemptKey, MetricResult, Score};
 
     fn attempt(number: u32, scores: &[(&str, Option<f64>, f64)]) -> AttemptSummary {
         let metric = |(name, score, threshold): &(&str, Option<f64>, f64)| MetricResult {
             metric: name.to_string(),
-            score: *score,
+            score: score.and_then(Score::new),
             threshold: Some(*threshold),
             status: Status::of(*score, Some(*threshold)),
             explanation: String::new(),
@@ -199,13 +204,27 @@ mod tests {
             ]
         };
         assert_eq!((passes(Gate::Mean, &both(0.8)), passes(Gate::Mean, &both(0.7))), (true, false));
-        // A score that could not be computed is left out; without any there is no verdict.
-        let unknown =
-            |score: Option<f64>| [attempt(1, &[("m", score, 0.8)]), attempt(2, &[("m", None, 0.8)])];
-        assert_eq!(
-            (passes(Gate::Mean, &unknown(Some(0.9))), passes(Gate::Mean, &unknown(None))),
-            (true, false)
-        );
+    }
+
+    #[test]
+    fn a_criterion_without_a_result_in_an_attempt_is_not_left_out_of_the_mean() {
+        let good = attempt(1, &[("m", Some(1.0), 0.8), ("n", Some(1.0), 0.8)]);
+        let second = |status, score: Option<f64>| {
+            // The other criterion failed, so the attempt was evaluated.
+            let mut other = attempt(2, &[("m", Some(0.7), 0.8), ("n", score, 0.8)]);
+            other.metrics[1].status = status;
+            other
+        };
+        assert_eq!(second(Status::Passed, Some(0.9)).status, Status::Failed);
+        assert!(Gate::Mean.passes([&good, &second(Status::Passed, Some(0.9))], 2));
+        // A judged metric has a score although a turn was not judged.
+        for (status, score) in
+            [(Status::Errored, None), (Status::NotEvaluated, None), (Status::NotEvaluated, Some(0.9))]
+        {
+            assert!(!Gate::Mean.passes([&good, &second(status, score)], 2), "{status:?} {score:?}");
+        }
+        let unknown = AttemptSummary { status: Status::NotEvaluated, ..good.clone() };
+        assert!(!Gate::Mean.passes([&good, &unknown], 2), "an attempt that was not evaluated");
     }
 
     #[test]
@@ -232,6 +251,7 @@ mod tests {
         assert_eq!(exact_mean(&[0.7, 0.8, 0.9]), 0.8);
         assert_eq!(exact_mean(&[0.9, 0.66, 0.83, 0.81]), 0.8);
         assert_eq!(exact_mean(&[1.0, 1e-17, 0.0]), 1.0 / 3.0);
+        assert_eq!(exact_mean(&[1e308, 1e308]), 1e308);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The questions sent to a judge about a case and its responses, sample by sample. All samples are stored, so that
 //! the votes behind a majority can be inspected, and a case can be scored again without new requests.
 
-use super::RubricScore;
+use super::{RubricScore, Score};
 use serde::{Deserialize, Serialize};
 
 /// All questions and responses for one metric of one attempt.
@@ -16,10 +16,10 @@ pub struct Judgement {
     pub spent: Spent,
     /// For each sample, the score if it were the only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub alone: Vec<Option<f64>>,
+    pub alone: Vec<Option<Score>>,
     /// The lowest and highest score that is possible if one sample is replaced by another one of the same question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reach: Option<(f64, f64)>,
+    pub reach: Option<(Score, Score)>,
     /// Whether replacing one sample by another one could leave something without a verdict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fragile: bool,
@@ -30,7 +30,7 @@ pub struct Judgement {
     /// to 1 (always the second). The mean over turns of the candidate's score in second position minus its score in
     /// first position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub position_bias: Option<f64>,
+    pub position_bias: Option<Score>,
     /// Reasons to distrust the judgement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -42,7 +42,7 @@ pub struct Judgement {
 impl Judgement {
     /// The lowest and highest score of single samples; `None` with fewer than two.
     pub fn spread(&self) -> Option<(f64, f64)> {
-        let scores: Vec<f64> = self.alone.iter().flatten().copied().collect();
+        let scores: Vec<f64> = self.alone.iter().flatten().map(|score| score.get()).collect();
         let low = scores.iter().copied().reduce(f64::min)?;
         let high = scores.iter().copied().reduce(f64::max)?;
         (scores.len() > 1).then_some((low, high))
@@ -51,9 +51,9 @@ impl Judgement {
     /// Whether replacing one sample by another one could change the outcome or leave none. For a choice between two
     /// responses, also whether using only one of the two orders could.
     pub fn is_unsteady(&self, threshold: Option<f64>) -> bool {
-        let turns = |(low, high): (f64, f64), threshold: f64| match self.lower_is_better {
-            true => low <= threshold && threshold < high,
-            false => low < threshold && threshold <= high,
+        let turns = |(low, high): (Score, Score), threshold: f64| match self.lower_is_better {
+            true => low.get() <= threshold && threshold < high.get(),
+            false => low.get() < threshold && threshold <= high.get(),
         };
         threshold
             .is_some_and(|threshold| self.fragile || self.reach.is_some_and(|reach| turns(reach, threshold)))
@@ -79,7 +79,7 @@ impl Judgement {
             let samples =
                 self.questions.iter().filter(|asked| asked.id.turn == turn).flat_map(|one| &one.samples);
             // A tie is a vote for neither.
-            Votes::of(samples.map(|sample| sample.score.filter(|score| *score != 0.5)))
+            Votes::of(samples.map(|sample| sample.score().filter(|score| *score != 0.5)))
         };
         turns.into_iter().map(of).collect()
     }
@@ -106,7 +106,7 @@ impl Asked {
             }
         }
         if ids.is_empty() {
-            return vec![Votes::of(self.samples.iter().map(|sample| sample.score))];
+            return vec![Votes::of(self.samples.iter().map(Sample::score))];
         }
         ids.into_iter().map(|id| self.votes_on(id)).collect()
     }
@@ -115,7 +115,7 @@ impl Asked {
     pub fn votes_on(&self, rubric_id: &str) -> Votes {
         Votes::of(self.samples.iter().map(|sample| {
             let verdict = sample.verdicts.iter().find(|verdict| verdict.rubric_id == rubric_id);
-            verdict.and_then(|verdict| verdict.score)
+            verdict.and_then(RubricScore::score)
         }))
     }
 }
@@ -140,7 +140,7 @@ pub struct Sample {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The score; `None` when no verdict can be read from the response.
-    pub score: Option<f64>,
+    pub score: Option<Score>,
     /// The judge's reason, or why no verdict can be read.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
@@ -150,6 +150,13 @@ pub struct Sample {
     /// Whether the response comes from the cache.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,
+}
+
+impl Sample {
+    /// The score as a number.
+    pub fn score(&self) -> Option<f64> {
+        self.score.map(Score::get)
+    }
 }
 
 /// Counts of the samples' votes.
@@ -209,16 +216,30 @@ impl Spent {
     /// The sum of both.
     pub fn and(self, other: Spent) -> Spent {
         Spent {
-            asked: self.asked + other.asked,
-            cached: self.cached + other.cached,
-            missing: self.missing + other.missing,
-            retries: self.retries + other.retries,
-            input_tokens: self.input_tokens + other.input_tokens,
-            output_tokens: self.output_tokens + other.output_tokens,
+            asked: self.asked.saturating_add(other.asked),
+            cached: self.cached.saturating_add(other.cached),
+            missing: self.missing.saturating_add(other.missing),
+            retries: self.retries.saturating_add(other.retries),
+            // The numbers of tokens are what a server sent.
+            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
+            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
             cost: match (self.cost, other.cost) {
                 (None, None) => None,
                 (one, other) => Some(one.unwrap_or(0.0) + other.unwrap_or(0.0)),
             },
+        }
+    }
+
+    /// What was spent after `before`, which is a part of it.
+    pub fn since(self, before: Spent) -> Spent {
+        Spent {
+            asked: self.asked.saturating_sub(before.asked),
+            cached: self.cached.saturating_sub(before.cached),
+            missing: self.missing.saturating_sub(before.missing),
+            retries: self.retries.saturating_sub(before.retries),
+            input_tokens: self.input_tokens.saturating_sub(before.input_tokens),
+            output_tokens: self.output_tokens.saturating_sub(before.output_tokens),
+            cost: self.cost.map(|cost| (cost - before.cost.unwrap_or(0.0)).max(0.0)),
         }
     }
 
@@ -239,14 +260,17 @@ impl Spent {
 
     /// Responses, tokens and cost as short text.
     pub fn words(self) -> String {
-        let mut words = format!("{} answers", self.asked + self.cached);
+        let mut words = format!("{} answers", self.asked.saturating_add(self.cached));
         if self.cached > 0 {
             words += &format!(" ({} cached)", self.cached);
         }
         if self.missing > 0 {
-            words += &format!(" · {} not requested, because the spending limit was reached", self.missing);
+            words += &format!(
+                " · at least {} not requested, because the spending limit was reached",
+                self.missing
+            );
         }
-        if self.input_tokens + self.output_tokens > 0 {
+        if self.input_tokens > 0 || self.output_tokens > 0 {
             words += &format!(" · {} tokens in, {} out", self.input_tokens, self.output_tokens);
         }
         match self.cost {
@@ -262,11 +286,18 @@ mod tests {
 
     #[test]
     fn a_score_that_one_sample_would_turn_is_unsteady() {
-        let of = |reach| Judgement { reach, ..Judgement::default() };
+        let score = |number: f64| Score::new(number).unwrap();
+        let of = |reach: Option<(f64, f64)>| Judgement {
+            reach: reach.map(|(low, high)| (score(low), score(high))),
+            ..Judgement::default()
+        };
         assert!(of(Some((0.5, 1.0))).is_unsteady(Some(0.7)));
         assert!(!of(Some((0.8, 1.0))).is_unsteady(Some(0.7)));
         assert!(!of(Some((0.0, 1.0))).is_unsteady(None) && !of(None).is_unsteady(Some(0.5)));
-        let alone = |alone: &[Option<f64>]| Judgement { alone: alone.to_vec(), ..Judgement::default() };
+        let alone = |alone: &[Option<f64>]| Judgement {
+            alone: alone.iter().map(|one| one.map(score)).collect(),
+            ..Judgement::default()
+        };
         assert_eq!(alone(&[Some(1.0), None, Some(0.5)]).spread(), Some((0.5, 1.0)));
         assert_eq!(alone(&[Some(1.0), None]).spread(), None);
     }
@@ -277,8 +308,8 @@ mod tests {
         let sample = |verdicts| Sample { verdicts, ..Sample::default() };
         let asked = Asked {
             samples: vec![
-                sample(vec![verdict("a", Some(1.0)), verdict("b", Some(0.0))]),
-                sample(vec![verdict("a", Some(0.0)), verdict("b", Some(0.0))]),
+                sample(vec![verdict("a", Some(Score::ONE)), verdict("b", Some(Score::ZERO))]),
+                sample(vec![verdict("a", Some(Score::ZERO)), verdict("b", Some(Score::ZERO))]),
                 sample(vec![verdict("b", None)]),
             ],
             ..Asked::default()

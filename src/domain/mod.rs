@@ -43,6 +43,7 @@ mod run_ref;
 mod run_state;
 mod score;
 mod score_text;
+mod score_value;
 mod secret_address;
 mod secret_name;
 mod secret_value;
@@ -81,8 +82,8 @@ pub use judgement::{Asked, Judgement, QuestionId, Sample, Spent, Votes};
 pub use matcher::{MatchRule, has_null};
 pub use notes::{CaseNotes, Quarantine, Variant, is_day};
 pub use number::{
-    finite_number, float_of, plain_json, plain_members, plausible_seconds, python_json, special_number,
-    value_text,
+    finite_number, float_of, plain_json, plain_members, plausible_count, plausible_seconds, python_json,
+    special_number, value_text,
 };
 pub use planned_cases::{PlannedCase, PlannedCases, TooLarge};
 pub use program::ProgramSpec;
@@ -101,7 +102,8 @@ pub use score::{
     InvocationScore, MetricDetails, MetricResult, RubricScore, SESSION_STATE_MATCH, Status, TokenUsage,
     adk_status, adk_view, case_status,
 };
-pub use score_text::{compared_texts, score_text, seconds_text};
+pub use score_text::{compared_texts, difference_text, score_text, seconds_text, statistic_text};
+pub use score_value::{NotFinite, Score, mean};
 pub use secret_address::{address_without_secrets, secrets_in_address};
 pub use secret_name::is_secret_name;
 pub use secrets::{REDACTED, Secrets, SentSecrets};

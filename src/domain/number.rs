@@ -54,6 +54,12 @@ pub fn plausible_seconds(seconds: f64) -> Option<f64> {
     (0.0..=MOST).contains(&seconds).then_some(seconds.abs())
 }
 
+/// A number of tokens or calls; `None` for numbers that cannot be one: negative or not finite.
+pub fn plausible_count(count: f64) -> Option<f64> {
+    // The absolute value has no sign of a zero.
+    (count.is_finite() && count >= 0.0).then_some(count.abs())
+}
+
 /// Deserializes a duration in seconds; `None` for null and for a number that cannot be one.
 pub(super) fn known_seconds<'de, D: serde::Deserializer<'de>>(seconds: D) -> Result<Option<f64>, D::Error> {
     use serde::Deserialize;

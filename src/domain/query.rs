@@ -366,7 +366,7 @@ impl Test {
             Test::Quarantined => subject.is_quarantined(),
             Test::Metric { name, compare } => {
                 subject.metrics().iter().filter(|metric| metric.metric.to_lowercase().contains(name)).any(
-                    |metric| match (compare, metric.score) {
+                    |metric| match (compare, metric.score()) {
                         (None, _) => true,
                         (Some((comparison, limit)), Some(score)) => comparison.holds(score, *limit),
                         (Some(_), None) => false,
@@ -407,6 +407,7 @@ fn contains(hay: &str, needle: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Score;
 
     fn matches(query: &str, subject: &Subject) -> bool {
         Query::parse(query).expect(query).matches(subject)
@@ -437,7 +438,7 @@ mod tests {
     fn metrics_are_compared_by_number() {
         let metrics = [MetricSummary {
             metric: "response_match_score".into(),
-            score: Some(0.5),
+            score: Score::new(0.5),
             threshold: Some(0.8),
             status: Status::Failed,
             explanation: String::new(),

@@ -333,6 +333,9 @@ impl Attempt {
 pub enum CancelReason {
     /// Start no new attempts, finish those in flight.
     Finish,
+    /// Start no new attempts and finish the conversations in flight, but request no judge: attempts whose conversation has
+    /// ended, and which need a judge, are cancelled.
+    FinishConversations,
     /// Stop now.
     Stop,
 }
@@ -358,6 +361,8 @@ pub enum RunEvent {
     Finished(Arc<EndedAttempt>),
     /// An attempt was cancelled before it ended; a resume runs it again.
     Dropped(AttemptKey),
+    /// What judges spent on an attempt that was cancelled. Their replies are cached.
+    SpentInVain(Spent),
     /// The run was paused (`true`: no new attempts start) or continued (`false`).
     Paused(bool),
     /// The run is being cancelled.

@@ -1,8 +1,8 @@
 //! The state of a run, computed from its events. Live, resumed and loaded runs share this code.
 
 use super::{
-    AttemptKey, CancelReason, EndedAttempt, FinishedAttempts, Gate, Progress, RunEvent, RunPlan, Status,
-    Transcript,
+    AttemptKey, CancelReason, EndedAttempt, FinishedAttempts, Gate, Progress, RunEvent, RunPlan, Spent,
+    Status, Transcript,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,6 +22,8 @@ pub struct RunState {
     others: BTreeMap<usize, Vec<u32>>,
     /// Attempts that were cancelled before they ended, in that order. A resume runs them again.
     pub cancelled: Vec<AttemptKey>,
+    /// What judges spent on attempts that were cancelled since the run was started or resumed.
+    pub spent_in_vain: Spent,
     /// Counts over all attempts.
     pub totals: Totals,
     /// Whether the run is paused: no new attempts start.
@@ -174,6 +176,7 @@ impl RunState {
             cancelled: Vec::new(),
             totals: Totals::default(),
             paused: false,
+            spent_in_vain: Spent::default(),
             cancelling: None,
             warnings: Vec::new(),
             ended: None,
@@ -195,6 +198,12 @@ impl RunState {
         Some(state)
     }
 
+    /// What the judges spent, also on attempts that were cancelled; `None` if none was requested.
+    pub fn spent(&self) -> Option<Spent> {
+        let in_vain = Some(self.spent_in_vain).filter(|spent| *spent != Spent::default());
+        self.finished.iter().filter_map(|attempt| attempt.spent).chain(in_vain).reduce(Spent::and)
+    }
+
     /// Applies one event. Invalid events (an unknown case) are ignored.
     pub fn apply(&mut self, event: RunEvent) {
         match event {
@@ -209,6 +218,7 @@ impl RunState {
                 self.in_flight.remove(&key);
                 self.cancelled.push(key);
             }
+            RunEvent::SpentInVain(spent) => self.spent_in_vain = self.spent_in_vain.and(spent),
             RunEvent::Paused(paused) => self.paused = paused,
             RunEvent::Cancelling(reason) => self.cancelling = self.cancelling.max(Some(reason)),
             RunEvent::Warning(text) => self.warnings.push(text),
@@ -439,6 +449,18 @@ mod tests {
         assert_eq!(Totals { not_evaluated: 3, ..Totals::default() }.pass_rate(), None);
         let order: Vec<u32> = state.attempts_of(0).iter().map(|attempt| attempt.key.attempt).collect();
         assert_eq!(order, [1, 2]);
+    }
+
+    #[test]
+    fn sums_contain_what_was_spent_on_attempts_that_were_cancelled() {
+        let mut state = RunState::new(plan(2, 1));
+        assert_eq!(state.spent(), None);
+        let spent = |asked| Spent { asked, cost: Some(0.5), ..Spent::default() };
+        let attempt =
+            Attempt { user_spent: Some(spent(1)), ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x") };
+        state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+        state.apply(RunEvent::SpentInVain(spent(2)));
+        assert_eq!(state.spent(), Some(Spent { asked: 3, cost: Some(1.0), ..Spent::default() }));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Scores and statuses of metrics and cases.
 
-use super::{Finding, FindingRule, Judgement, Votes, finite_number};
+use super::{Finding, FindingRule, Judgement, Score, Votes, finite_number};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -106,7 +106,7 @@ pub struct MetricResult {
     /// The criterion's metric, label included.
     pub metric: String,
     /// The score; `None` when it could not be computed.
-    pub score: Option<f64>,
+    pub score: Option<Score>,
     /// The score needed to pass; `None` for informational metrics.
     pub threshold: Option<f64>,
     /// The outcome.
@@ -134,33 +134,9 @@ pub struct MetricResult {
 }
 
 impl MetricResult {
-    /// The result, which is errored and has no scores if one of its scores is not finite: such a number is no
-    /// measurement, and compares with no threshold. Everything that computes, receives or reads results calls it.
-    pub fn with_finite_scores(self) -> MetricResult {
-        let of_rubrics = |rubrics: &[RubricScore]| rubrics.iter().all(|one| is_finite(one.score));
-        let of_turn = |turn: &InvocationScore| is_finite(turn.score) && of_rubrics(&turn.rubrics);
-        if is_finite(self.score) && of_rubrics(&self.rubrics) && self.per_invocation.iter().all(of_turn) {
-            return self;
-        }
-        let why = match self.score.filter(|score| !score.is_finite()) {
-            Some(score) => format!("the score is {score}, which is not a finite number"),
-            None => "the score of a turn or rubric is not a finite number".to_string(),
-        };
-        let without_score = |turn: InvocationScore| InvocationScore {
-            score: None,
-            status: Status::Errored,
-            rubrics: Vec::new(),
-            ..turn
-        };
-        MetricResult {
-            score: None,
-            status: Status::Errored,
-            findings: vec![Finding::text(FindingRule::NotEvaluated, why.clone())],
-            explanation: why,
-            per_invocation: self.per_invocation.into_iter().map(without_score).collect(),
-            rubrics: Vec::new(),
-            ..self
-        }
+    /// The score as a number.
+    pub fn score(&self) -> Option<f64> {
+        self.score.map(Score::get)
     }
 
     /// Whether one sample of the judge could change the outcome.
@@ -174,7 +150,7 @@ impl MetricResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InvocationScore {
     /// The score; `None` when it could not be computed.
-    pub score: Option<f64>,
+    pub score: Option<Score>,
     /// The outcome.
     pub status: Status,
     /// The reason; empty if the score alone is sufficient.
@@ -188,18 +164,32 @@ pub struct InvocationScore {
     pub rubrics: Vec<RubricScore>,
 }
 
+impl InvocationScore {
+    /// The score as a number.
+    pub fn score(&self) -> Option<f64> {
+        self.score.map(Score::get)
+    }
+}
+
 /// A judge's verdict on one rubric.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RubricScore {
     /// The rubric's id.
     pub rubric_id: String,
     /// 1 for yes, 0 for no, or the mean over turns; `None` without a verdict.
-    pub score: Option<f64>,
+    pub score: Option<Score>,
     /// The judge's reason.
     pub rationale: Option<String>,
     /// The votes of the samples, if they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub votes: Option<Votes>,
+}
+
+impl RubricScore {
+    /// The score as a number.
+    pub fn score(&self) -> Option<f64> {
+        self.score.map(Score::get)
+    }
 }
 
 /// The values that a metric measured.
@@ -236,14 +226,19 @@ pub struct TokenUsage {
     pub reasoning: Option<f64>,
 }
 
-fn is_finite(score: Option<f64>) -> bool {
-    score.is_none_or(f64::is_finite)
-}
-
 /// A case's status from its metrics. Failed takes precedence over errored, errored over not evaluated, and not
 /// evaluated over passed: unlike in ADK, a case does not pass if one criterion could not be evaluated.
+///
+/// A metric without a threshold is informational: that it could not be computed does not decide. A program decides
+/// without a threshold, too.
 pub fn case_status(metrics: &[MetricResult]) -> Status {
-    let has = |status| metrics.iter().any(|metric| metric.status == status);
+    let is_of_program = |metric: &MetricResult| {
+        metric.findings.iter().any(|finding| finding.rule == FindingRule::ProgramFailed)
+    };
+    let decides = |metric: &MetricResult| {
+        metric.status != Status::Errored || metric.threshold.is_some() || is_of_program(metric)
+    };
+    let has = |status| metrics.iter().any(|metric| metric.status == status && decides(metric));
     if has(Status::Failed) {
         Status::Failed
     } else if has(Status::Errored) {
@@ -278,10 +273,10 @@ pub fn adk_status(metrics: &[MetricResult]) -> Status {
 pub fn adk_view(metric: &MetricResult) -> Status {
     let written = metric.criterion.as_ref().and_then(|criterion| finite_number(criterion.get("threshold")?));
     if metric.judgement.is_some() && metric.threshold.is_some() {
-        return Status::of(metric.score, metric.threshold);
+        return Status::of(metric.score(), metric.threshold);
     }
     match (metric.status, metric.score, written) {
-        (Status::Informational, Some(_), Some(_)) => Status::of(metric.score, written),
+        (Status::Informational, Some(_), Some(_)) => Status::of(metric.score(), written),
         (Status::Errored, ..) => Status::NotEvaluated,
         (status, ..) => status,
     }
@@ -327,30 +322,14 @@ mod tests {
     }
 
     #[test]
-    fn a_score_that_is_not_finite_is_errored() {
-        for score in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            let plain = metrics(&[Status::Passed]).remove(0);
-            let turn = InvocationScore {
-                score: Some(score),
-                status: Status::Passed,
-                explanation: String::new(),
-                details: None,
-                rubrics: vec![],
-            };
-            let rubric = RubricScore { score: Some(score), ..RubricScore::default() };
-            for result in [
-                MetricResult { score: Some(score), ..plain.clone() },
-                MetricResult { per_invocation: vec![turn], ..plain.clone() },
-                MetricResult { rubrics: vec![rubric], ..plain.clone() },
-            ] {
-                let found = result.with_finite_scores();
-                assert_eq!((found.status, found.score), (Status::Errored, None), "{score}");
-                assert!(found.explanation.contains("not a finite number") && !found.findings.is_empty());
-                assert_eq!(case_status(&[found]), Status::Errored);
-            }
-            let finite = MetricResult { score: Some(0.5), ..plain };
-            assert_eq!(finite.clone().with_finite_scores(), finite);
-        }
+    fn an_informational_metric_that_errored_decides_nothing() {
+        let mut both = metrics(&[Status::Passed, Status::Errored]);
+        assert_eq!(case_status(&both), Status::Passed);
+        assert_eq!(case_status(&both[1..]), Status::NotEvaluated, "nothing passed");
+        both[1].findings = vec![Finding::text(FindingRule::ProgramFailed, "crashed")];
+        assert_eq!(case_status(&both), Status::Errored, "a program decides its own status");
+        both[1] = MetricResult { threshold: Some(0.5), ..metrics(&[Status::Errored]).remove(0) };
+        assert_eq!(case_status(&both), Status::Errored);
     }
 
     #[test]

@@ -10,6 +10,17 @@ pub fn score_text(score: f64) -> String {
     with_digits(score, DIGITS)
 }
 
+/// A statistic of scores with three digits behind the decimal point.
+pub fn statistic_text(number: f64) -> String {
+    with_digits(number, 3)
+}
+
+/// A difference of scores with its sign and this many digits behind the decimal point.
+pub fn difference_text(difference: f64, digits: usize) -> String {
+    let text = with_digits(difference, digits);
+    if text.starts_with('-') { text } else { format!("+{text}") }
+}
+
 /// A score and its threshold, with as many digits as show which one is larger: "0.667" and "0.67".
 pub fn compared_texts(score: f64, threshold: f64) -> (String, String) {
     /// More digits are not always exact.
@@ -80,6 +91,11 @@ mod tests {
     #[test]
     fn a_large_number_has_an_exponent() {
         assert_eq!((score_text(1e308).as_str(), score_text(-0.0).as_str()), ("1.00e308", "0.00"));
+        assert_eq!((statistic_text(1e300).as_str(), statistic_text(0.6667).as_str()), ("1.000e300", "0.667"));
+        assert_eq!(
+            (difference_text(0.5, 2).as_str(), difference_text(-1e300, 3).as_str()),
+            ("+0.50", "-1.000e300")
+        );
         assert_eq!((seconds_text(Some(1.25)).as_str(), seconds_text(None).as_str()), ("1.2s", ""));
     }
 

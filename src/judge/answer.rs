@@ -1,7 +1,7 @@
 //! The output of a program, as a metric's result.
 
 use crate::domain::{
-    Criterion, Finding, FindingRule, InvocationScore, MetricResult, Status, finite_number, float_of,
+    Criterion, Finding, FindingRule, InvocationScore, MetricResult, NotFinite, Score, Status, float_of,
 };
 use crate::metrics::unscored;
 use serde_json::Value;
@@ -28,40 +28,34 @@ pub(super) fn result(criterion: &Criterion, turns: usize, answer: &Value) -> Met
         },
         other => return broken(&format!("the metric returned neither a number nor an object: {other}")),
     };
-    let scores_of_turns = answer.get("per_invocation").and_then(Value::as_array).into_iter().flatten();
-    let is_finite = |number: &Value| number.as_number().and_then(float_of).is_none_or(f64::is_finite);
-    if score.is_some_and(|score| !score.is_finite()) {
-        return broken("the metric's score is not finite");
-    }
-    if !scores_of_turns.map(|turn| &turn["score"]).all(is_finite) {
-        return broken("the metric's score of a turn is not finite");
-    }
+    let Ok(score) = Score::check(score) else { return broken("the metric's score is not finite") };
     let decided = |value: &Value| value.get("status").and_then(Value::as_u64).and_then(Status::from_adk);
-    let status = |score, said: Option<Status>| match (said, score) {
-        (Some(said), _) => said,
-        (None, score) => Status::of(score, criterion.threshold),
+    let status = |score: Option<Score>, reported: Option<Status>| match reported {
+        Some(reported) => reported,
+        None => Status::of(score.map(Score::get), criterion.threshold),
     };
+    if (score, decided(answer)) == (None, Some(Status::Passed)) {
+        return broken("the metric passed, but it has no score");
+    }
     let explanation = answer.get("explanation").and_then(Value::as_str).unwrap_or_default();
     let explanation = match (explanation, score) {
         ("", None) => "the program gave no score and no reason",
         (explanation, _) => explanation,
     };
-    let per_invocation = match answer.get("per_invocation").and_then(Value::as_array) {
-        Some(turns) => turns
-            .iter()
-            .map(|turn| {
-                let score = turn.get("score").and_then(finite_number);
-                let status = status(score, decided(turn));
-                InvocationScore {
-                    score,
-                    status,
-                    explanation: String::new(),
-                    details: None,
-                    rubrics: Vec::new(),
-                }
-            })
-            .collect(),
-        None => Vec::new(),
+    let of_turn = |turn: &Value| {
+        let number = turn.get("score").and_then(Value::as_number).and_then(float_of);
+        let score = Score::check(number)?;
+        let status = match (score, status(score, decided(turn))) {
+            (None, Status::Passed) => Status::NotEvaluated,
+            (_, status) => status,
+        };
+        let (explanation, details, rubrics) = (String::new(), None, Vec::new());
+        Ok(InvocationScore { score, status, explanation, details, rubrics })
+    };
+    let per_invocation = answer.get("per_invocation").and_then(Value::as_array).into_iter().flatten();
+    let per_invocation: Result<Vec<InvocationScore>, NotFinite> = per_invocation.map(of_turn).collect();
+    let Ok(per_invocation) = per_invocation else {
+        return broken("the metric's score of a turn is not finite");
     };
     let mut result = unscored(criterion, turns, status(score, decided(answer)), explanation);
     result.score = score;
@@ -82,7 +76,7 @@ mod tests {
 
     fn said(answer: Value) -> (Option<f64>, Status, String) {
         let result = result(&Criterion::new("m", Some(0.5)), 1, &answer);
-        (result.score, result.status, result.explanation)
+        (result.score(), result.status, result.explanation)
     }
 
     #[test]
@@ -97,6 +91,10 @@ mod tests {
         assert!(why.contains("no score and no reason"), "{why}");
         assert_eq!(said(json!({"score": 1, "status": 2})), (Some(1.0), Status::Failed, String::new()));
         assert_eq!(said(json!({"error": "E: x", "traceback": "at y\n"})).2, "E: x\nat y");
+        assert_eq!(said(json!({"score": null, "status": 2})).1, Status::Failed);
+        let (score, status, why) = said(json!({"score": null, "status": 1}));
+        assert_eq!((score, status), (None, Status::Errored), "a case never passes without a score");
+        assert!(why.contains("no score"), "{why}");
         for bad in [json!("1"), json!({}), json!({"score": "high"}), json!([1])] {
             assert_eq!(said(bad).1, Status::Errored);
         }

@@ -41,15 +41,22 @@ impl Reservation<'_> {
     }
 
     /// Charges a response, and returns its cost, if there are prices. If the response does not contain its number of
-    /// tokens, the estimate is charged, and the cost is unknown.
+    /// tokens, that is the estimate.
     pub(super) fn answered(mut self, input_tokens: u64, output_tokens: u64) -> Option<f64> {
-        let cost =
-            self.budget.cost(input_tokens, output_tokens).filter(|_| input_tokens + output_tokens > 0)?;
+        if (input_tokens, output_tokens) == (0, 0) {
+            return self.lost();
+        }
+        let cost = self.budget.cost(input_tokens, output_tokens)?;
         self.charge = cost;
         let mut account = self.budget.account();
-        account.output_tokens += output_tokens;
+        account.output_tokens = account.output_tokens.saturating_add(output_tokens);
         account.answers += 1;
         Some(cost)
+    }
+
+    /// Charges a request whose response was not received, and returns what is charged, if there are prices.
+    pub(super) fn lost(self) -> Option<f64> {
+        self.budget.prices.map(|_| self.charge)
     }
 
     /// Marks the request as one that costs nothing: it was rejected.
@@ -187,9 +194,19 @@ mod tests {
         let budget = limited();
         let mut one = reserved(&budget, 4000);
         one.sent();
-        assert_eq!(one.answered(0, 0), None);
         let estimate = 0.001 + 0.002;
+        let cost = one.answered(0, 0).unwrap();
+        assert!((cost - estimate).abs() < 1e-12, "the sums contain what is charged: {cost}");
         assert!((budget.account().spent - estimate).abs() < 1e-12, "{:?}", budget.account());
+    }
+
+    #[test]
+    fn huge_numbers_of_tokens_do_not_overflow() {
+        let budget = Budget::of(&JudgeSpec { prices: Some((1.0, 10.0)), ..JudgeSpec::standard() });
+        for _ in 0..2 {
+            assert!(reserved(&budget, 0).answered(u64::MAX, u64::MAX).is_some_and(f64::is_finite));
+        }
+        assert_eq!(budget.account().output_tokens, u64::MAX);
     }
 
     #[test]

@@ -96,6 +96,6 @@ fn turn(answer: &str) -> Invocation {
 
 fn found(result: &MetricResult) -> Option<bool> {
     let judgement = result.judgement.as_ref()?;
-    let score = judgement.questions.first()?.samples.first()?.score?;
+    let score = judgement.questions.first()?.samples.first()?.score()?;
     Some(score > 0.0)
 }

@@ -3,6 +3,7 @@
 use super::budget::Budget;
 use super::endpoint::SERVICE;
 use super::error::{Fault, JudgeError};
+use super::flights::{Flights, Turn};
 use super::gate::Gate;
 use super::keys::Keys;
 use super::model::{FIRST_DELAY, LONGEST_DELAY, Model, Prompt};
@@ -27,6 +28,8 @@ pub struct Judges {
     /// By origin: models of one server share its limits.
     gates: Mutex<HashMap<String, Arc<Gate>>>,
     answers: Option<Answers>,
+    /// Equal requests that are sent now. Without a cache they are not shared.
+    flights: Flights,
     /// Why responses are not cached although the configuration allows it.
     cache_problem: Option<String>,
     /// The secret from which the codes in prompts are computed.
@@ -64,6 +67,7 @@ impl Judges {
         Judges {
             budget: Budget::of(spec),
             answers,
+            flights: Flights::default(),
             cache_problem,
             code_key: CodeKey::new(key),
             spec: spec.clone(),
@@ -208,27 +212,66 @@ impl Judges {
         let has_own = is_gemini && settings.has_form();
         let schema = asking.shape.filter(|_| !has_own).map(AnswerShape::schema);
         let digest = self.digest(&found, &settings, asking, schema.as_ref());
-        if let Some(kept) = self.kept(&digest).await.filter(|kept| is_usable(&kept.text)) {
-            let spent = Spent { cached: 1, ..Spent::default() };
-            return Ok(SampleResponse { text: Ok(kept.text), cached: true, spent });
+        if let Some(cached) = self.cached(&digest, is_usable).await {
+            return Ok(cached);
         }
         let prompt = Prompt { text: asking.prompt, schema: schema.as_ref() };
-        let (answer, retries) = found.ask(prompt, &settings, &self.budget).await;
-        let (answer, cost) = match answer {
-            Ok(answer) => answer,
-            Err(error) => {
-                let spent =
-                    Spent { retries, missing: u32::from(error.fault == Fault::Limit), ..Spent::default() };
-                return Ok(SampleResponse { text: Err(error), cached: false, spent });
-            }
-        };
-        let Answer { text, input_tokens, output_tokens } = answer;
-        if let Some(text) = text.as_ref().ok().filter(|text| is_usable(text)) {
-            self.keep(digest, CachedResponse { text: text.clone(), input_tokens, output_tokens }).await;
+        if self.answers.is_none() {
+            return Ok(self.buy(&found, prompt, &settings, is_usable).await.0);
         }
-        let spent = Spent { asked: 1, retries, input_tokens, output_tokens, cost, ..Spent::default() };
-        let text = text.map_err(|why| JudgeError::new(Fault::NoAnswer, why));
-        Ok(SampleResponse { text, cached: false, spent })
+        let flight = self.flights.of(&digest);
+        let leader = match flight.turn().await {
+            Turn::Shared(response) if is_usable(&response.text) => return Ok(from_cache(response)),
+            Turn::Shared(_) | Turn::SendAlone => None,
+            Turn::Send(leader) => Some(leader),
+        };
+        // An equal request may have ended between the first look and the turn.
+        if let Some(cached) = self.cached(&digest, is_usable).await {
+            return Ok(cached);
+        }
+        let (response, usable) = self.buy(&found, prompt, &settings, is_usable).await;
+        if let Some(usable) = usable.clone() {
+            self.keep(digest, usable).await;
+        }
+        if let Some(leader) = leader {
+            leader.ends(usable);
+        }
+        Ok(response)
+    }
+
+    /// Sends a question. Returns the response, and once more if it can be used.
+    async fn buy(
+        &self,
+        model: &Model,
+        prompt: Prompt<'_>,
+        settings: &Settings,
+        is_usable: &(dyn Fn(&str) -> bool + Sync),
+    ) -> (SampleResponse, Option<CachedResponse>) {
+        let (answer, asking) = model.ask(prompt, settings, &self.budget).await;
+        let spent = Spent { retries: asking.retries, cost: asking.cost, ..Spent::default() };
+        match answer {
+            Ok(Answer { text, input_tokens, output_tokens }) => {
+                let usable = text.as_ref().ok().filter(|text| is_usable(text));
+                let usable =
+                    usable.map(|text| CachedResponse { text: text.clone(), input_tokens, output_tokens });
+                let spent = Spent { asked: 1, input_tokens, output_tokens, ..spent };
+                let text = text.map_err(|why| JudgeError::new(Fault::NoAnswer, why));
+                (SampleResponse { text, cached: false, spent }, usable)
+            }
+            Err(error) => {
+                let spent = Spent { missing: u32::from(error.fault == Fault::Limit), ..spent };
+                (SampleResponse { text: Err(error), cached: false, spent }, None)
+            }
+        }
+    }
+
+    /// The cached response with this digest, if it can be used.
+    async fn cached(
+        &self,
+        digest: &str,
+        is_usable: &(dyn Fn(&str) -> bool + Sync),
+    ) -> Option<SampleResponse> {
+        self.kept(digest).await.filter(|kept| is_usable(&kept.text)).map(from_cache)
     }
 
     /// Reads a cached response, on a thread where a slow disk blocks nothing else.
@@ -304,6 +347,11 @@ impl Judges {
         let project = spec.project.as_ref().map(|name| format!(" in the project {name}")).unwrap_or_default();
         Some(format!("send what agents say to {to}{project}{key}"))
     }
+}
+
+fn from_cache(response: CachedResponse) -> SampleResponse {
+    let spent = Spent { cached: 1, ..Spent::default() };
+    SampleResponse { text: Ok(response.text), cached: true, spent }
 }
 
 fn random_key() -> [u8; 32] {

@@ -19,6 +19,7 @@ mod budget;
 mod canary;
 mod endpoint;
 mod error;
+mod flights;
 mod gate;
 mod judges;
 mod keys;

@@ -47,8 +47,22 @@ pub(super) struct Prompt<'a> {
     pub(super) schema: Option<&'a Value>,
 }
 
-/// A response with its cost, if prices are known.
-type PricedAnswer = (Answer, Option<f64>);
+/// What was needed for a response.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Asking {
+    pub(super) retries: u32,
+    /// What is charged for all requests, if there are prices.
+    pub(super) cost: Option<f64>,
+}
+
+impl Asking {
+    fn add(&mut self, cost: Option<f64>) {
+        self.cost = match (self.cost, cost) {
+            (Some(before), Some(cost)) => Some(before + cost),
+            (before, cost) => before.or(cost),
+        };
+    }
+}
 
 impl Model {
     pub(super) fn new(endpoint: Endpoint, spec: &JudgeSpec, gate: Arc<Gate>) -> Result<Model, JudgeError> {
@@ -59,19 +73,19 @@ impl Model {
     }
 
     /// Sends a prompt, with retries where they may help, as long as the budget allows each request. Returns the
-    /// response with its cost, and the number of retries.
+    /// response, and what was needed for it.
     pub(super) async fn ask(
         &self,
         prompt: Prompt<'_>,
         settings: &Settings,
         budget: &Budget,
-    ) -> (Result<PricedAnswer, JudgeError>, u32) {
+    ) -> (Result<Answer, JudgeError>, Asking) {
         let timeout = settings.timeout().unwrap_or(self.timeout);
         let mut backoff = match settings.retries() {
             Some((retries, first, longest)) => Backoff::between(retries, first, longest),
             None => Backoff::between(self.retries, FIRST_DELAY, LONGEST_DELAY),
         };
-        let mut again = 0;
+        let mut asking = Asking::default();
         let mut mode = match prompt.schema {
             Some(_) => self.mode.get().copied().unwrap_or(FormMode::Schema),
             None => FormMode::Prompt,
@@ -79,8 +93,11 @@ impl Model {
         loop {
             let sent = self.send_within(budget, prompt, settings, timeout, mode).await;
             let answer = match sent {
-                Ok(answer) => answer,
-                Err(not_sent) => return (Err(not_sent), again),
+                Ok((answer, cost)) => {
+                    asking.add(cost);
+                    answer
+                }
+                Err(not_sent) => return (Err(not_sent), asking),
             };
             let error = match answer {
                 // The schema may be the reason: send the question again at once in a weaker mode. This is no retry.
@@ -89,15 +106,14 @@ impl Model {
                         mode = weaker;
                         continue;
                     }
-                    None => return (Err(error), again),
+                    None => return (Err(error), asking),
                 },
                 Err(error) if error.may_retry() => error,
                 other => {
-                    if prompt.schema.is_some() && other.as_ref().is_ok_and(|(answer, _)| answer.text.is_ok())
-                    {
+                    if prompt.schema.is_some() && other.as_ref().is_ok_and(|answer| answer.text.is_ok()) {
                         let _ = self.mode.set(mode);
                     }
-                    return (other, again);
+                    return (other, asking);
                 }
             };
             // A delay that is requested once applies to all requests, so that the others are not rejected, too.
@@ -107,14 +123,14 @@ impl Model {
                 None => {}
             }
             let Some(delay) = backoff.next(error.retry_after, chance()) else {
-                return (Err(after_tries(error, again + 1)), again);
+                return (Err(after_tries(error, asking.retries + 1)), asking);
             };
-            again += 1;
+            asking.retries += 1;
             tokio::time::sleep(delay).await;
         }
     }
 
-    /// Sends one request as soon as the gate and the budget allow it. Returns the response with its cost. The outer
+    /// Sends one request as soon as the gate and the budget allow it. Returns the response and what is charged. The outer
     /// error says why nothing was sent.
     async fn send_within(
         &self,
@@ -123,7 +139,7 @@ impl Model {
         settings: &Settings,
         timeout: Duration,
         mode: FormMode,
-    ) -> Result<Result<PricedAnswer, JudgeError>, JudgeError> {
+    ) -> Result<(Result<Answer, JudgeError>, Option<f64>), JudgeError> {
         let _room = self.gate.enter().await?;
         // Before the wait for the rate: when the limit is reached, requests fail at once.
         let mut reserved = budget.reserve(prompt.text.len()).await?;
@@ -133,13 +149,12 @@ impl Model {
         Ok(match answer {
             Ok(answer) => {
                 let cost = reserved.answered(answer.input_tokens, answer.output_tokens);
-                Ok((answer, cost))
+                (Ok(answer), cost)
             }
-            // The reservation is dropped, and its estimate charged.
-            Err(error) if error.may_be_charged => Err(error),
+            Err(error) if error.may_be_charged => (Err(error), reserved.lost()),
             Err(error) => {
                 reserved.rejected();
-                Err(error)
+                (Err(error), None)
             }
         })
     }

@@ -4,7 +4,7 @@
 use super::{answer, request};
 use crate::domain::{Criterion, CustomMetric, MetricProgram, MetricResult, ProgramSpec, Secrets, Status};
 use crate::formats::json;
-use crate::metrics::{Evidence, unscored};
+use crate::metrics::{Evidence, unscored, unusable_threshold};
 use crate::process::clock::timeout;
 use crate::process::{Program, Tail};
 use serde_json::Value;
@@ -41,6 +41,9 @@ impl Programs {
     /// Scores a case with a metric's program. Any failure becomes the metric's own error.
     pub async fn score(&self, criterion: &Criterion, eval_id: &str, evidence: &Evidence<'_>) -> MetricResult {
         let turns = evidence.actual.len();
+        if let Some(why) = unusable_threshold(criterion) {
+            return unscored(criterion, turns, Status::NotEvaluated, &why.to_string());
+        }
         let mut request = request::request(criterion, eval_id, evidence);
         // A program may repeat the keys that it was given.
         let given = criterion.custom.as_ref().and_then(CustomMetric::program);
@@ -181,6 +184,16 @@ impl Running {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_threshold_that_is_not_finite_decides_nothing() {
+        for threshold in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let criterion = Criterion::new("own", Some(threshold));
+            let result = Programs::default().score(&criterion, "a", &Evidence::default()).await;
+            assert_eq!(result.status, Status::NotEvaluated, "{threshold}");
+            assert!(result.explanation.contains("not a finite number"), "{}", result.explanation);
+        }
+    }
 
     #[test]
     fn no_part_of_a_key_is_shown_where_an_output_is_cut() {

@@ -21,6 +21,8 @@ pub struct Judging {
     pub answered: usize,
     /// Responses that are known to be needed.
     pub of: usize,
+    /// What the last response cost.
+    pub spent: Spent,
 }
 
 /// Receives the progress of judging.
@@ -119,8 +121,9 @@ impl CaseToJudge<'_> {
             answered += 1;
             let Some(at) = questions.iter().position(|question| question.id == id) else { continue };
             let about = questions[at].about;
-            watch.judging(Judging { metric: name.to_string(), about, turn: id.turn + 1, answered, of }).await;
             replies.spent = replies.spent.and(response.spent);
+            let (metric, turn, spent) = (name.to_string(), id.turn + 1, response.spent);
+            watch.judging(Judging { metric, about, turn, answered, of, spent }).await;
             asked[at].samples[number as usize - 1] = match response.text {
                 Ok(text) => Sample { reply: Some(text), cached: response.cached, ..Sample::default() },
                 // No question can be sent with this configuration, which is not a failure of the judge. Responses that

@@ -106,7 +106,7 @@ impl Aggregation {
             if metric.score.is_none() && aggregate.why_none.is_empty() {
                 aggregate.why_none.clone_from(&metric.explanation);
             }
-            scores.add(at, metric.score, has_errored || metric.status == Status::Errored);
+            scores.add(at, metric.score(), has_errored || metric.status == Status::Errored);
         }
         let has = |name: &&String| attempt.metrics.iter().any(|metric| metric.metric == **name);
         for name in attempt.asked.iter().filter(|name| !has(name)) {
@@ -120,7 +120,9 @@ impl Aggregation {
     fn add_agent(&mut self, case: usize, attempt: &AttemptSummary) {
         let at = AttemptKey { case, attempt: attempt.key.attempt };
         let failure = attempt.failed.map(|failed| f64::from(u8::from(failed)));
-        for (name, score) in [(LATENCY, attempt.latency_s), (FAILURE, failure)] {
+        // Stored summaries of older versions contain 0 where it was not known.
+        let latency = attempt.latency_s.filter(|seconds| *seconds > 0.0);
+        for (name, score) in [(LATENCY, latency), (FAILURE, failure)] {
             if score.is_some() || attempt.failed.is_some() {
                 let (aggregate, scores) = self.of(name);
                 aggregate.total += 1;
@@ -198,7 +200,9 @@ impl Scores {
         }
         let share =
             |(case, score): (u32, f64)| score / counts.get(&case).map_or(1.0, |count| f64::from(*count));
-        Some(scores.map(share).sum::<f64>() / counts.len() as f64)
+        let cases = counts.len() as f64;
+        let sum: f64 = scores.clone().map(share).sum();
+        Some(if sum.is_finite() { sum / cases } else { scores.map(|one| share(one) / cases).sum() })
     }
 }
 
@@ -207,7 +211,8 @@ fn deviation(scores: &[f64], mean: f64) -> Option<f64> {
         return None;
     }
     let squares: f64 = scores.iter().map(|score| (score - mean).powi(2)).sum();
-    Some((squares / (scores.len() - 1) as f64).sqrt())
+    // The squares of very large differences are not finite.
+    Some((squares / (scores.len() - 1) as f64).sqrt()).filter(|deviation| deviation.is_finite())
 }
 
 /// Interpolates linearly between the two nearest values, as numpy and pandas do.
@@ -215,17 +220,24 @@ fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let place = share * last as f64;
     let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-    Some(below + (above - below) * place.fract())
+    let (between, distance) = (place.fract(), above - below);
+    Some(match distance.is_finite() {
+        true => below + distance * between,
+        false => below * (1.0 - between) + above * between,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Attempt, Criterion, MetricResult};
+    use crate::domain::{Attempt, Criterion, MetricResult, Score};
     use crate::metrics::unscored;
 
     fn attempt(score: Option<f64>, status: Status) -> AttemptSummary {
-        let metric = MetricResult { score, ..unscored(&Criterion::new("m", Some(0.5)), 0, status, "") };
+        let metric = MetricResult {
+            score: score.and_then(Score::new),
+            ..unscored(&Criterion::new("m", Some(0.5)), 0, status, "")
+        };
         let has_errored = status == Status::Errored;
         let (metrics, asked) = if has_errored { (vec![], vec!["m".into()]) } else { (vec![metric], vec![]) };
         Attempt { status, metrics, asked, ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x") }
@@ -241,6 +253,20 @@ mod tests {
         // numpy: percentile([1, 2, 3, 4], 90) and std(ddof=1).
         assert!((found.p90.unwrap() - 3.7).abs() < 1e-12 && (found.p95.unwrap() - 3.85).abs() < 1e-12);
         assert!((found.std.unwrap() - 1.2909944487358056).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_statistics_of_very_large_scores_are_finite() {
+        let scores = [1e308, 1e308, 1e308, -1e308];
+        let attempts: Vec<AttemptSummary> =
+            scores.into_iter().map(|score| attempt(Some(score), Status::Passed)).collect();
+        let found = aggregates(&attempts).remove(0);
+        let numbers = [found.mean, found.std, found.min, found.median, found.p90, found.p95];
+        assert!(numbers.iter().flatten().all(|number| number.is_finite()), "{found:?}");
+        assert_eq!((found.mean, found.median), (Some(5e307), Some(1e308)));
+        let cases: Vec<AttemptSummary> =
+            [(0, 1), (1, 1), (1, 2)].map(|(case, number)| of_case(case, number, 1e308)).into();
+        assert_eq!(aggregates(&cases).remove(0).mean, Some(1e308));
     }
 
     #[test]
@@ -313,6 +339,8 @@ mod tests {
             [("latency_in_seconds".to_string(), Some(1.5), 2, 3), ("failure".into(), Some(1.0 / 3.0), 3, 3)]
         );
         assert_eq!(means(&[ran(None, None)]), [], "a row without these columns");
+        let of_older_version = AttemptSummary { latency_s: Some(0.0), ..ran(None, None) };
+        assert_eq!(means(&[of_older_version, ran(Some(0.0), None)]), [], "0 is not a measured latency");
         assert_eq!(means(&[ran(Some(3.0), None)]), [("latency_in_seconds".to_string(), Some(3.0), 1, 1)]);
     }
 

@@ -1,7 +1,7 @@
 //! How a rule of `[[match]]` compares the values of one argument.
 
 use crate::diff::values_equal;
-use crate::domain::{finite_number, value_text};
+use crate::domain::{finite_number, float_of, value_text};
 use regex::Regex;
 use serde_json::Value;
 
@@ -88,8 +88,10 @@ impl ArgumentRule {
                 values_equal(e.unwrap_or(&null), a.unwrap_or(&null))
             }
             (_, _, None) => false,
-            (ArgumentRule::Regex(regex), _, Some(a)) => regex.is_match(&text(a)),
-            (ArgumentRule::Contains(part), _, Some(a)) => text(a).contains(part.as_str()),
+            (ArgumentRule::Regex(regex), _, Some(a)) => text(a).is_some_and(|text| regex.is_match(&text)),
+            (ArgumentRule::Contains(part), _, Some(a)) => {
+                text(a).is_some_and(|text| text.contains(part.as_str()))
+            }
             (ArgumentRule::AnyOf(values), _, Some(a)) => values.iter().any(|value| values_equal(value, a)),
             (_, None, _) => false,
             (rule, Some(e), Some(a)) => rule.accepts_both(e, a),
@@ -99,12 +101,12 @@ impl ArgumentRule {
     /// The rules that compare an expected with an actual value.
     fn accepts_both(&self, e: &Value, a: &Value) -> bool {
         match self {
-            ArgumentRule::Case => text(e).to_lowercase() == text(a).to_lowercase(),
-            ArgumentRule::Spaces => spaced_once(&text(e)) == spaced_once(&text(a)),
+            ArgumentRule::Case => texts_match(e, a, |e, a| e.to_lowercase() == a.to_lowercase()),
+            ArgumentRule::Spaces => texts_match(e, a, |e, a| spaced_once(e) == spaced_once(a)),
             ArgumentRule::CaseAndSpaces => {
-                spaced_once(&text(e)).to_lowercase() == spaced_once(&text(a)).to_lowercase()
+                texts_match(e, a, |e, a| spaced_once(e).to_lowercase() == spaced_once(a).to_lowercase())
             }
-            ArgumentRule::ContainsExpected => text(a).contains(&text(e)),
+            ArgumentRule::ContainsExpected => texts_match(e, a, |e, a| a.contains(e)),
             ArgumentRule::Subset => holds(e, a),
             ArgumentRule::Superset => holds(a, e),
             ArgumentRule::Unordered => equal_in_any_order(e, a),
@@ -117,8 +119,25 @@ impl ArgumentRule {
     }
 }
 
-fn text(value: &Value) -> String {
-    value.as_str().map_or_else(|| value_text(value), str::to_string)
+/// A value as text; `None` if it contains NaN, which is different from everything.
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        value => (!has_nan(value)).then(|| value_text(value)),
+    }
+}
+
+fn has_nan(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => float_of(number).is_some_and(f64::is_nan),
+        Value::Array(items) => items.iter().any(has_nan),
+        Value::Object(members) => members.values().any(has_nan),
+        _ => false,
+    }
+}
+
+fn texts_match(e: &Value, a: &Value, matches: impl Fn(&str, &str) -> bool) -> bool {
+    text(e).zip(text(a)).is_some_and(|(e, a)| matches(&e, &a))
 }
 
 fn spaced_once(text: &str) -> String {
@@ -169,6 +188,21 @@ fn each_has_its_own(values: &[Value], others: &[Value], is_like: impl Fn(&Value,
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn nan_is_different_from_everything_also_as_text() {
+        let nan = Value::Number(crate::domain::special_number("NaN").unwrap());
+        for rule in ["case", "spaces", "case_and_spaces", "contains", "unordered", "subset", "superset"] {
+            let rule = ArgumentRule::of(&rule.into()).unwrap();
+            for value in [nan.clone(), json!([1, nan])] {
+                assert!(!rule.accepts(Some(&value), Some(&value)), "{value}");
+            }
+            assert!(rule.accepts(Some(&json!("NaN")), Some(&json!("NaN"))));
+        }
+        for rule in [json!({"contains": "N"}), json!({"regex": "."}), json!({"tolerance": 5})] {
+            assert!(!ArgumentRule::of(&rule).unwrap().accepts(Some(&nan), Some(&nan)), "{rule}");
+        }
+    }
 
     #[test]
     fn words_accept_what_they_name_and_nothing_else() {

@@ -230,11 +230,7 @@ fn turns(count: usize) -> String {
     if count == 1 { "1 turn".into() } else { format!("{count} turns") }
 }
 
-/// The mean; `None` without values.
-pub(super) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
-    (count > 0).then(|| sum / f64::from(count))
-}
+pub(super) use crate::domain::mean;
 
 /// Why the calls of one side are not known, if they are not. Unknown is different from none.
 pub(super) fn unknown_calls(expected: &Invocation, actual: &Invocation) -> Option<&'static str> {

@@ -4,7 +4,9 @@ use super::catalog::{Build, Direction, Family, MetricInfo, catalog};
 use super::declared::declared;
 use super::measure::{Evidence, Measure, Outcome, Turn};
 use super::unusable::Unusable;
-use crate::domain::{Criterion, CustomMetric, Finding, FindingRule, InvocationScore, MetricResult, Status};
+use crate::domain::{
+    Criterion, CustomMetric, Finding, FindingRule, InvocationScore, MetricResult, NotFinite, Score, Status,
+};
 use serde_json::{Map, Value};
 
 /// Finds a metric by name, without the label after a colon.
@@ -42,6 +44,11 @@ pub(super) fn check_threshold(criterion: &Criterion) -> Result<(), Unusable> {
         Some(threshold) => Err(Unusable::Threshold(threshold)),
         None => Ok(()),
     }
+}
+
+/// Why a criterion cannot be used because its threshold is not a finite number; `None` if it is one, or there is none.
+pub fn unusable_threshold(criterion: &Criterion) -> Option<Unusable> {
+    check_threshold(criterion).err()
 }
 
 /// Why a criterion cannot be used because no metric has its name; `None` if one has.
@@ -120,7 +127,9 @@ impl Scored {
         match &self.measure {
             Ok(measure) => {
                 let outcome = measure.measure(evidence, self.criterion.threshold);
-                result(&self.criterion, self.direction, outcome).with_finite_scores()
+                result(&self.criterion, self.direction, outcome).unwrap_or_else(|why| {
+                    without_finite_score(&self.criterion, evidence.actual.len(), &why.to_string())
+                })
             }
             Err(why) => not_evaluated(&self.criterion, evidence.actual.len(), &why.to_string()),
         }
@@ -140,7 +149,7 @@ pub fn status_of(direction: Direction, score: Option<f64>, threshold: Option<f64
     }
 }
 
-fn result(criterion: &Criterion, direction: Direction, outcome: Outcome) -> MetricResult {
+fn result(criterion: &Criterion, direction: Direction, outcome: Outcome) -> Result<MetricResult, NotFinite> {
     let status = |score| match outcome.informational {
         true => Status::Informational,
         false => status_of(direction, score, criterion.threshold),
@@ -158,17 +167,19 @@ fn result(criterion: &Criterion, direction: Direction, outcome: Outcome) -> Metr
     let per_invocation = outcome
         .per_invocation
         .into_iter()
-        .map(|turn| InvocationScore {
-            score: turn.score,
-            status: status(turn.score),
-            explanation: turn.words(),
-            details: details.next().flatten(),
-            rubrics: Vec::new(),
+        .map(|turn| {
+            Ok(InvocationScore {
+                score: Score::check(turn.score)?,
+                status: status(turn.score),
+                explanation: turn.words(),
+                details: details.next().flatten(),
+                rubrics: Vec::new(),
+            })
         })
-        .collect();
-    MetricResult {
+        .collect::<Result<Vec<InvocationScore>, NotFinite>>()?;
+    Ok(MetricResult {
         metric: criterion.metric.clone(),
-        score: outcome.score,
+        score: Score::check(outcome.score)?,
         threshold: criterion.threshold,
         status: decided,
         explanation: outcome.explanation,
@@ -178,7 +189,13 @@ fn result(criterion: &Criterion, direction: Direction, outcome: Outcome) -> Metr
         criterion: as_written(criterion),
         details: outcome.overall,
         judgement: None,
-    }
+    })
+}
+
+/// The result of a criterion whose score is no finite number.
+pub(super) fn without_finite_score(criterion: &Criterion, turns: usize, why: &str) -> MetricResult {
+    let findings = vec![Finding::text(FindingRule::NotEvaluated, why)];
+    MetricResult { findings, ..unscored(criterion, turns, Status::Errored, why) }
 }
 
 /// A metric without a threshold is informational, also when it has no score.

@@ -120,7 +120,7 @@ mod tests {
         let ruled = score_case(&with_rules(criteria, &rules), &evidence);
         assert_eq!((case_status(&ruled), adk_status(&ruled)), (Status::Passed, Status::Failed));
         let adk = ruled.iter().find(|metric| metric.metric == "tool_trajectory_avg_score").unwrap();
-        assert_eq!((adk.score, adk.status), (Some(0.0), Status::Informational));
+        assert_eq!((adk.score(), adk.status), (Some(0.0), Status::Informational));
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Scorer {
     ) -> Vec<MetricResult> {
         let own = self.criteria.iter().enumerate();
         let own = own.map(|(at, scored)| match given(at) {
-            Some(result) => result.with_finite_scores(),
+            Some(result) => result,
             None => scored.score(evidence),
         });
         let added = self.added.iter().filter(|_| was_observed(evidence)).map(|scored| scored.score(evidence));

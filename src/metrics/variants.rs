@@ -200,7 +200,7 @@ mod tests {
         let other = scored(&["b", "b"]);
         assert_eq!(case_status(&other), Status::Passed);
         assert_eq!(adk_status(&other), Status::Failed, "ADK knows no variants");
-        assert_eq!((other[0].score, other[0].status), (Some(0.0), Status::Informational));
+        assert_eq!((other[0].score(), other[0].status), (Some(0.0), Status::Informational));
         let named: Vec<_> = other.iter().filter_map(|metric| metric.summary().variant).collect();
         assert_eq!(named, [TWICE]);
         let own = scored(&["a"]);

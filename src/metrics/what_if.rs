@@ -214,13 +214,13 @@ const LISTS_AT_MOST: usize = 64;
 
 /// A known score, compared with another threshold.
 fn compared_with(known: &MetricResult, criterion: &Criterion) -> MetricResult {
-    let status = match known.score {
+    let status = match known.score() {
         None => known.status,
         score => status_of(direction_of(criterion), score, criterion.threshold),
     };
     let mut result = MetricResult { threshold: criterion.threshold, status, ..known.clone() };
     if status == Status::Failed && result.findings.is_empty() {
-        result.findings.push(Finding::threshold_missed(known.score, criterion.threshold));
+        result.findings.push(Finding::threshold_missed(known.score(), criterion.threshold));
     }
     result
 }

@@ -14,6 +14,8 @@ const GAP: Duration = Duration::from_secs(1);
 
 struct Watched {
     measuring: usize,
+    /// Whether the thread exists that reads the clock.
+    has_thread: bool,
     looked: Instant,
     /// How long the process was suspended while a stopwatch existed.
     stopped: Duration,
@@ -30,11 +32,19 @@ impl Watched {
         self.looked = now;
         now
     }
+
+    /// A look of the thread, which returns whether it continues.
+    fn look_of_thread(&mut self) -> bool {
+        self.look();
+        self.has_thread = self.measuring > 0;
+        self.has_thread
+    }
 }
 
 static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
-static WATCHED: LazyLock<Mutex<Watched>> =
-    LazyLock::new(|| Mutex::new(Watched { measuring: 0, looked: *BEGAN, stopped: Duration::ZERO }));
+static WATCHED: LazyLock<Mutex<Watched>> = LazyLock::new(|| {
+    Mutex::new(Watched { measuring: 0, has_thread: false, looked: *BEGAN, stopped: Duration::ZERO })
+});
 
 fn watched<T>(with: impl FnOnce(&mut Watched) -> T) -> T {
     // `Watched` is consistent even if a thread panicked while it had the lock.
@@ -50,21 +60,20 @@ pub(crate) struct Stopwatch {
 impl Stopwatch {
     /// Starts measuring.
     pub(crate) fn start() -> Stopwatch {
-        let is_first = watched(|watched| {
+        let needs_thread = watched(|watched| {
             watched.look();
             watched.measuring += 1;
-            watched.measuring == 1
+            // The thread of earlier stopwatches ends only at its next look.
+            !std::mem::replace(&mut watched.has_thread, true)
         });
-        if is_first {
-            // If the thread cannot be started, the time of suspensions is not excluded.
-            let _ = std::thread::Builder::new().name("clock".into()).spawn(|| {
-                while watched(|watched| {
-                    watched.look();
-                    watched.measuring > 0
-                }) {
+        if needs_thread {
+            let started = std::thread::Builder::new().name("clock".into()).spawn(|| {
+                while watched(Watched::look_of_thread) {
                     std::thread::sleep(LOOK);
                 }
             });
+            // Without the thread, the time of suspensions is not excluded; the next stopwatch tries again.
+            watched(|watched| watched.has_thread &= started.is_ok());
         }
         Stopwatch { began: running() }
     }
@@ -138,9 +147,19 @@ pub(crate) struct Elapsed;
 
 /// Waits for a future, but not longer than `limit`, measured as running time.
 pub(crate) async fn timeout<T>(limit: Duration, waited_for: impl Future<Output = T>) -> Result<T, Elapsed> {
+    timeout_without(|| Duration::ZERO, limit, waited_for).await
+}
+
+/// Like [`timeout`], but time that is `excluded` since the start does not count.
+pub(crate) async fn timeout_without<T>(
+    excluded: impl Fn() -> Duration,
+    limit: Duration,
+    waited_for: impl Future<Output = T>,
+) -> Result<T, Elapsed> {
     let watch = Stopwatch::start();
+    let left = || limit.checked_sub(watch.elapsed().saturating_sub(excluded()));
     let passed = async {
-        while let Some(left) = limit.checked_sub(watch.elapsed()).filter(|left| !left.is_zero()) {
+        while let Some(left) = left().filter(|left| !left.is_zero()) {
             tokio::time::sleep(left).await;
         }
     };
@@ -155,10 +174,27 @@ pub(crate) async fn timeout<T>(limit: Duration, waited_for: impl Future<Output =
 mod tests {
     use super::*;
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn stopwatches_one_after_the_other_share_a_thread() {
+        for _ in 0..100 {
+            drop(Stopwatch::start());
+        }
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+        let names = tasks.map(|task| std::fs::read_to_string(task.path().join("comm")).unwrap_or_default());
+        // One may be about to end.
+        assert!(names.filter(|name| name.trim() == "clock").count() <= 2);
+    }
+
     #[tokio::test]
     async fn a_limit_ends_what_takes_longer() {
         assert_eq!(timeout(Duration::from_millis(20), std::future::pending::<()>()).await, Err(Elapsed));
         assert_eq!(timeout(Duration::from_secs(9), async { 1 }).await, Ok(1));
+        let watch = Stopwatch::start();
+        let (limit, excluded) = (Duration::from_millis(20), Duration::from_millis(60));
+        let all_but_the_last = || watch.elapsed().min(excluded);
+        let late = timeout_without(all_but_the_last, limit, std::future::pending::<()>()).await;
+        assert!(late == Err(Elapsed) && watch.elapsed() >= limit + excluded);
     }
 
     #[test]
@@ -185,7 +221,8 @@ mod tests {
         let now = Instant::now();
         let ago = |time| now.checked_sub(time).unwrap_or(now);
         let stopped_after = |measuring, gap| {
-            let mut watched = Watched { measuring, looked: ago(gap), stopped: Duration::ZERO };
+            let mut watched =
+                Watched { measuring, has_thread: false, looked: ago(gap), stopped: Duration::ZERO };
             watched.look();
             watched.stopped
         };

@@ -28,6 +28,4 @@ pub(crate) use private_folder::{
     PrivateFolder, exit, remove_left_over_folders, remove_private_folders_on_signals,
 };
 pub(crate) use program::{Program, Tail};
-#[cfg(test)]
-pub(crate) use runtimes::BusyWorkers;
-pub(crate) use runtimes::{Runtimes, watch_workers};
+pub(crate) use runtimes::{Deadline, Runtimes};

@@ -1,7 +1,7 @@
 //! The threads of a run and of the explorer.
 
 use std::io;
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
 
@@ -40,28 +40,22 @@ impl Runtimes {
     }
 }
 
-/// Calls `on_hang` on another thread if no worker runs a task within `limit`: all of them are busy with something that
-/// does not end.
-pub(crate) fn watch_workers(
-    workers: &Handle,
-    limit: Duration,
-    on_hang: impl FnOnce() + Send + 'static,
-) -> io::Result<()> {
-    let (answer, answered) = channel();
-    workers.spawn(async move {
-        // The thread may not wait any more.
-        let _ = answer.send(());
-    });
-    std::thread::Builder::new().name("workers".into()).spawn(move || {
-        if answered.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
-            on_hang();
-        }
-    })?;
-    Ok(())
+/// Calls `on_late` on another thread after `limit`, unless this is dropped before. No worker is needed for it.
+pub(crate) struct Deadline {
+    _ended: Sender<()>,
 }
 
-#[cfg(test)]
-pub(crate) use tests::BusyWorkers;
+impl Deadline {
+    pub(crate) fn after(limit: Duration, on_late: impl FnOnce() + Send + 'static) -> io::Result<Deadline> {
+        let (ended, has_ended) = channel();
+        std::thread::Builder::new().name("deadline".into()).spawn(move || {
+            if has_ended.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+                on_late();
+            }
+        })?;
+        Ok(Deadline { _ended: ended })
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -70,13 +64,13 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     /// Runtimes of which every worker is busy until this is dropped.
-    pub(crate) struct BusyWorkers {
-        pub(crate) runtimes: Runtimes,
+    struct BusyWorkers {
+        runtimes: Runtimes,
         ends: Arc<AtomicBool>,
     }
 
     impl BusyWorkers {
-        pub(crate) fn start() -> BusyWorkers {
+        fn start() -> BusyWorkers {
             let busy = BusyWorkers { runtimes: Runtimes::start().unwrap(), ends: Arc::default() };
             let started = Arc::new(AtomicUsize::new(0));
             for _ in 0..WORKERS {
@@ -113,19 +107,20 @@ mod tests {
         });
     }
 
+    /// One busy worker is enough: the other one may answer, and yet the work does not end.
     #[test]
-    fn workers_that_are_all_busy_are_noticed_and_others_are_not() {
-        let (hangs, hung) = channel();
+    fn a_deadline_passes_while_workers_are_busy_unless_the_work_ended() {
+        let (late, is_late) = channel();
         let report = |name: &'static str| {
-            let hangs = hangs.clone();
-            move || hangs.send(name).unwrap()
+            let late = late.clone();
+            move || late.send(name).unwrap()
         };
-        let idle = Runtimes::start().unwrap();
-        watch_workers(idle.workers(), Duration::from_secs(600), report("idle")).unwrap();
-        let busy = BusyWorkers::start();
-        watch_workers(busy.runtimes.workers(), Duration::from_millis(1), report("busy")).unwrap();
-        drop(hangs);
+        drop(Deadline::after(Duration::from_secs(600), report("ended")).unwrap());
+        let _busy = BusyWorkers::start();
+        let deadline = Deadline::after(Duration::from_millis(1), report("late")).unwrap();
+        drop(late);
         // The channel is closed when both threads have ended.
-        assert_eq!(hung.iter().collect::<Vec<_>>(), ["busy"]);
+        assert_eq!(is_late.iter().collect::<Vec<_>>(), ["late"]);
+        drop(deadline);
     }
 }

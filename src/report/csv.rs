@@ -44,7 +44,9 @@ fn row(state: &RunState, ended: &EndedAttempt, metrics: &[String]) -> io::Result
     cells.extend([0, 1, 2, 3, 4].map(|at| tools.map_or(String::new(), |counts| counts[at].to_string())));
     for name in metrics {
         let metric = attempt.metrics.iter().find(|metric| metric.metric == *name);
-        cells.push(metric.and_then(|metric| metric.score).map(|score| score.to_string()).unwrap_or_default());
+        cells.push(
+            metric.and_then(|metric| metric.score()).map(|score| score.to_string()).unwrap_or_default(),
+        );
         cells.push(text(metric.map_or("", |metric| metric.explanation.as_str())));
     }
     Ok(cells)

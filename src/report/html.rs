@@ -6,7 +6,7 @@ use super::{attempts_in_order, no_score_words, run_remarks, titled, why_not_coun
 use crate::analysis::repeated_passes;
 use crate::domain::{
     EndedAttempt, Invocation, MetricResult, RunState, Status, clean, compared_texts, score_text,
-    seconds_text, value_text,
+    seconds_text, statistic_text, value_text,
 };
 use crate::metrics::aggregates;
 use std::fmt::Write;
@@ -116,7 +116,7 @@ fn metrics(state: &RunState, out: &mut String) {
         let _ = write!(out, "<th class=\"n\">{head}");
     }
     out.push_str("</tr>\n");
-    let number = |value: Option<f64>| value.map_or("—".into(), |value| format!("{value:.3}"));
+    let number = |value: Option<f64>| value.map_or("—".into(), statistic_text);
     for of in titled(state, aggregates(attempts_in_order(state))) {
         let _ = write!(out, "<tr><td>{}{}", text(&of.metric), text(&no_score_words(&of)));
         let counts = [of.valid, of.errored, of.total].map(|count| count.to_string());
@@ -208,7 +208,7 @@ fn case(state: &RunState, ended: &EndedAttempt, passes_gate: bool, out: &mut Str
 fn scores(metrics: &[MetricResult], out: &mut String) {
     out.push_str("<table>\n");
     for metric in metrics {
-        let (score, threshold) = match (metric.score, metric.threshold) {
+        let (score, threshold) = match (metric.score(), metric.threshold) {
             (Some(score), Some(threshold)) => compared_texts(score, threshold),
             (score, threshold) => {
                 let text = |value: Option<f64>| value.map(score_text).unwrap_or_default();

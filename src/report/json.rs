@@ -4,7 +4,7 @@ use super::failures::{change_for, failed_cases, groups_of};
 use super::json_case::WrittenCase;
 use super::{attempts_in_order, cases_not_run};
 use crate::analysis::{FailureGroup, PassCount, RepeatedPass, count_of, repeated_passes};
-use crate::domain::{RunState, Spent};
+use crate::domain::RunState;
 use crate::formats::json::write_with_list;
 use crate::metrics::{Aggregate, aggregates};
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
             // Among those that did not pass.
             "quarantined": state.quarantined().ended(),
             // What the judges of all attempts spent.
-            "judges": state.finished.iter().filter_map(|attempt| attempt.spent).reduce(Spent::and),
+            "judges": state.spent(),
             "gate": gate(state),
             "metrics": aggregates(attempts_in_order(state)).iter().map(of_metric).collect::<Vec<_>>(),
             "groups": groups(state),

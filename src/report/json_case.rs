@@ -3,8 +3,8 @@
 
 use crate::domain::{
     Asked, Attempt, Content, Finding, IntermediateResponse, Invocation, InvocationScore, Judgement,
-    MetricResult, Quarantine, RubricScore, RunPlan, Sample, Spent, Status, ToolCall, ToolUse, Trajectory,
-    TurnEnd, Votes, plain_members,
+    MetricResult, Quarantine, RubricScore, RunPlan, Sample, Score, Spent, Status, ToolCall, ToolUse,
+    Trajectory, TurnEnd, Votes, plain_members,
 };
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -95,10 +95,10 @@ struct RubricFields<'a> {
 
 impl MetricFields<'_> {
     fn of(metric: &MetricResult) -> MetricFields<'_> {
-        let turn = |turn: &InvocationScore| ScoreFields { score: turn.score, status: turn.status };
+        let turn = |turn: &InvocationScore| ScoreFields { score: turn.score(), status: turn.status };
         MetricFields {
             metric: &metric.metric,
-            score: metric.score,
+            score: metric.score(),
             threshold: metric.threshold,
             status: metric.status,
             explanation: &metric.explanation,
@@ -113,7 +113,12 @@ impl MetricFields<'_> {
 impl RubricFields<'_> {
     fn of(rubric: &RubricScore) -> RubricFields<'_> {
         let RubricScore { rubric_id, score, rationale, votes } = rubric;
-        RubricFields { rubric_id, score: *score, rationale: rationale.as_deref(), votes: *votes }
+        RubricFields {
+            rubric_id,
+            score: score.map(Score::get),
+            rationale: rationale.as_deref(),
+            votes: *votes,
+        }
     }
 }
 
@@ -159,7 +164,7 @@ impl JudgeFields<'_> {
             model: &judgement.model,
             unsteady: metric.is_unsteady(),
             disagreement: judgement.disagreement(),
-            position_bias: judgement.position_bias,
+            position_bias: judgement.position_bias.map(Score::get),
             warnings: &judgement.warnings,
             notes: &judgement.notes,
             spent: judgement.spent,
@@ -182,10 +187,10 @@ impl QuestionFields<'_> {
 impl SampleFields<'_> {
     fn of(sample: &Sample) -> SampleFields<'_> {
         fn verdict(one: &RubricScore) -> VerdictFields<'_> {
-            VerdictFields { id: &one.rubric_id, score: one.score, rationale: one.rationale.as_deref() }
+            VerdictFields { id: &one.rubric_id, score: one.score(), rationale: one.rationale.as_deref() }
         }
         SampleFields {
-            score: sample.score,
+            score: sample.score(),
             reason: &sample.reason,
             error: sample.error.as_deref(),
             verdicts: sample.verdicts.iter().map(verdict).collect(),

@@ -4,7 +4,7 @@ use super::failures::{change_for, failed_cases, groups_headline, groups_of, list
 use super::open_command::{export_command, open_command};
 use super::{attempts_in_order, no_score_words, run_remarks, titled, why_not_counted, why_with_remarks};
 use crate::analysis::repeated_passes;
-use crate::domain::{EndedAttempt, RunState, Status, clean_line};
+use crate::domain::{EndedAttempt, RunState, Status, clean_line, statistic_text};
 use crate::metrics::{Aggregate, aggregates};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -131,7 +131,7 @@ fn metrics_table(metrics: &[Aggregate], out: &mut String) {
     }
     out.push_str("| metric | mean | std | valid / errored / total | min | median | p90 | p95 |\n");
     out.push_str("|---|--:|--:|--:|--:|--:|--:|--:|\n");
-    let number = |value: Option<f64>| value.map_or("—".into(), |value| format!("{value:.3}"));
+    let number = |value: Option<f64>| value.map_or("—".into(), statistic_text);
     for of in metrics {
         let _ = writeln!(
             out,

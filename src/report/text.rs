@@ -6,8 +6,8 @@ use super::failures::{
 use super::{titled, why_not_counted};
 use crate::analysis::{PassCount, RepeatedPass, RepeatedPasses, repeated_passes};
 use crate::domain::{
-    AgentSpec, AttemptSummary, EndedAttempt, MetricSummary, RunState, Spent, Status, clean_line,
-    compared_texts, score_text, seconds_text,
+    AgentSpec, AttemptSummary, EndedAttempt, MetricSummary, RunState, Status, clean_line, compared_texts,
+    score_text, seconds_text,
 };
 use crate::metrics::{Aggregate, aggregates};
 use std::collections::BTreeSet;
@@ -86,7 +86,7 @@ fn is_worth_a_line(metric: &MetricSummary) -> bool {
 }
 
 fn metric_line(metric: &MetricSummary, paint: Paint) -> String {
-    let number = match (metric.score, metric.threshold) {
+    let number = match (metric.score(), metric.threshold) {
         (Some(score), Some(threshold)) => {
             let (score, threshold) = compared_texts(score, threshold);
             format!(" {score} of {threshold}")
@@ -271,8 +271,7 @@ fn next_steps(state: &RunState, paint: Paint, place: &str, rerun: &str) -> Strin
 
 /// What the judges of the whole run spent; empty if no judge was called.
 fn judged(state: &RunState, paint: Paint) -> String {
-    let spent = state.finished.iter().filter_map(|attempt| attempt.spent).reduce(Spent::and);
-    spent.map(|spent| paint.faint(&format!("judges: {}\n", spent.words()))).unwrap_or_default()
+    state.spent().map(|spent| paint.faint(&format!("judges: {}\n", spent.words()))).unwrap_or_default()
 }
 
 /// How the calls of tools were answered, and how many conversations ended without an answer of the agent.
@@ -313,7 +312,7 @@ fn metric_table(state: &RunState, paint: Paint) -> String {
         .flat_map(|set| set.criteria.iter().map(|criterion| criterion.metric.as_str()))
         .collect();
     let is_shown = |of: &Aggregate| match of.valid {
-        0 => requested.contains(of.metric.as_str()) && !of.why_none.is_empty(),
+        0 => requested.contains(of.metric.as_str()),
         _ => state.finished.len() > 1,
     };
     let table: Vec<Aggregate> =
@@ -328,7 +327,11 @@ fn metric_table(state: &RunState, paint: Paint) -> String {
     for of in &table {
         let behind = format!("{}/{}/{}", of.valid, of.errored, of.total);
         if of.valid == 0 {
-            let (none, why) = (number(None), paint.faint(&clean_line(&of.why_none)));
+            let why = match of.why_none.as_str() {
+                "" => format!("{} of {} attempts errored before they were scored", of.errored, of.total),
+                why => clean_line(why).into_owned(),
+            };
+            let (none, why) = (number(None), paint.faint(&why));
             let _ =
                 writeln!(out, "{:width$}  {none:>8} {none:>7} {behind:>18}  {why}", clean_line(&of.metric));
             continue;

@@ -37,7 +37,7 @@ fn row(ended: &EndedAttempt, names: &[String]) -> io::Result<Value> {
     row.insert("failure".into(), failure.map(u8::from).into());
     for name in names {
         let metric = attempt.metrics.iter().find(|metric| metric.metric == *name);
-        row.insert(format!("{name}/score"), metric.and_then(|metric| metric.score).into());
+        row.insert(format!("{name}/score"), metric.and_then(|metric| metric.score()).into());
         let why = match (metric, &attempt.error) {
             (Some(metric), _) => Some(metric.explanation.clone()),
             (None, error) => error.clone(),
@@ -94,7 +94,7 @@ pub(super) fn write_evaluation_result(state: &RunState, out: &mut dyn Write) -> 
     let summaries: Vec<Value> = aggregates(attempts_in_order(state))
         .into_iter()
         .map(|of| {
-            let is_one = |metric: &MetricSummary| metric.metric == of.metric && metric.score == Some(1.0);
+            let is_one = |metric: &MetricSummary| metric.metric == of.metric && metric.score() == Some(1.0);
             let ones = |attempt: Arc<EndedAttempt>| attempt.metrics.iter().filter(|one| is_one(one)).count();
             let ones: usize = attempts_in_order(state).map(ones).sum();
             let pass_rate = (of.valid > 0 && scored.contains(&of.metric)).then(|| ones as f64 / of.valid as f64);
@@ -132,7 +132,7 @@ fn metric_results(attempt: &Attempt) -> Value {
 fn metric_result(metric: &MetricResult) -> Value {
     let mut out = Map::new();
     out.insert("metric_name".into(), metric.metric.clone().into());
-    if let Some(score) = metric.score {
+    if let Some(score) = metric.score() {
         out.insert("score".into(), score.into());
     }
     let key = if metric.status == Status::Errored { "error_message" } else { "explanation" };
@@ -140,7 +140,7 @@ fn metric_result(metric: &MetricResult) -> Value {
         out.insert(key.into(), metric.explanation.clone().into());
     }
     if !metric.rubrics.is_empty() {
-        let verdict = |rubric: &crate::domain::RubricScore| json!({"evaluated_rubric": {"rubric_id": rubric.rubric_id}, "verdict": rubric.score == Some(1.0), "reasoning": rubric.rationale});
+        let verdict = |rubric: &crate::domain::RubricScore| json!({"evaluated_rubric": {"rubric_id": rubric.rubric_id}, "verdict": rubric.score() == Some(1.0), "reasoning": rubric.rationale});
         out.insert("rubric_verdicts".into(), metric.rubrics.iter().map(verdict).collect());
     }
     Value::Object(out)

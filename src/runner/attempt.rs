@@ -1,18 +1,18 @@
 //! Runs one attempt: connects to the agent, runs the conversation and scores it.
 
-use super::conversation::{Interruption, Speaker, UnderWay, round, run_turns};
+use super::conversation::{Interruption, Speaker, Thinking, UnderWay, round, run_turns};
 use super::scoring::{Judged, judged_of};
 use crate::agents::{Admission, Agent, AgentError, Agents, AttemptMemory, ErrorKind, Opening, TurnBudget};
 use crate::domain::{
     AgentSpec, Attempt, AttemptKey, Conversation, Criterion, CustomMetric, EndedAttempt, EvalCase,
-    FindingRule, Invocation, MetricResult, Progress, RunPlan, SESSION_STATE_MATCH, Status, adk_status,
+    FindingRule, Invocation, MetricResult, Progress, RunPlan, SESSION_STATE_MATCH, Spent, Status, adk_status,
     case_status,
 };
 use crate::formats::{Notes, SetFile};
 use crate::judge::{Judges, Programs, SimulatedUser};
 use crate::metrics::{Evidence, Scorer, is_declared, score, unscored, without_responses};
 use crate::net::Backoff;
-use crate::process::clock::{SteadyClock, Stopwatch, timeout};
+use crate::process::clock::{SteadyClock, Stopwatch, timeout_without};
 use crate::stubs::{AttemptTools, StubFile};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -60,6 +60,10 @@ pub(super) trait Tell: Send {
     fn memory(&self) -> Arc<AttemptMemory> {
         Arc::default()
     }
+
+    /// Called after each response of a judge, also of one that simulates a user. If the attempt is cancelled, its results do
+    /// not contain what was spent.
+    fn spends(&mut self, _spent: Spent) {}
 
     /// Called when the agent is no longer needed. Releases the attempt's slots, so that another attempt may start.
     fn agent_is_done(&mut self);
@@ -147,6 +151,7 @@ impl Shared {
                     judges: &self.judges,
                     attempt: attempt.key.attempt,
                     spent: std::sync::Mutex::default(),
+                    thinking: Thinking::default(),
                 };
                 self.converse(attempt, case, speaker, tell).await;
             }
@@ -227,12 +232,10 @@ impl Shared {
             Some(error) => self.fail(attempt, error),
             None => self.score(attempt, tell).await,
         }
-        // Scores from the file are added for metrics that are not computed here, and numbers that are no scores.
-        let is_new = |one: &MetricResult| {
-            (one.score.is_some() || one.status == Status::Errored)
-                && !attempt.metrics.iter().any(|metric| metric.metric == one.metric)
-        };
-        let beside: Vec<MetricResult> = case.recorded.into_iter().filter(is_new).collect();
+        // Scores from the file are added for metrics that are not computed here, with the reason where there is none.
+        // They are informational, so the status of the attempt does not change.
+        let is_new = |one: &MetricResult| !attempt.metrics.iter().any(|metric| metric.metric == one.metric);
+        let beside: Vec<MetricResult> = case.recorded.into_iter().filter(is_new).map(informational).collect();
         attempt.metrics.extend(beside);
     }
 
@@ -388,17 +391,18 @@ impl Shared {
             session.close().await;
             taken.map(|thought| spent.saturating_sub(thought))
         };
-        match timeout(limit, talking).await {
+        let before = speaker.thought();
+        let of_user = || speaker.thought().saturating_sub(before);
+        let ended = timeout_without(of_user, limit, talking).await;
+        let of_agent = began.elapsed().saturating_sub(of_user());
+        match ended {
             Ok(Ok(spent)) => talk.latency = Some(spent),
-            Ok(Err(error)) => {
-                talk = TryOutcome { latency: Some(began.elapsed()), outcome: Err(error), ..talk }
-            }
+            Ok(Err(error)) => talk = TryOutcome { latency: Some(of_agent), outcome: Err(error), ..talk },
             Err(_) => {
                 let why = format!("the agent took longer than the limit of {} s", limit.as_secs_f64());
-                let spent = began.elapsed();
-                talk.latency = Some(spent);
+                talk.latency = Some(of_agent);
                 talk.outcome = Err(AgentError::new(ErrorKind::Timeout, why).into());
-                talk.turns.extend(under_way.broken_off(spent));
+                talk.turns.extend(under_way.broken_off(of_agent));
             }
         }
         talk
@@ -447,6 +451,14 @@ fn opening_of(case: &EvalCase, attempt: u32) -> Opening {
         session_id: pinned.unwrap_or_else(|| format!("adk-eval-session-{}", uuid::Uuid::new_v4())),
         state: input.state,
         ..Opening::default()
+    }
+}
+
+/// A score from a file beside the criteria, which decide.
+fn informational(recorded: MetricResult) -> MetricResult {
+    match recorded.status {
+        Status::NotEvaluated => MetricResult { status: Status::Informational, ..recorded },
+        _ => recorded,
     }
 }
 

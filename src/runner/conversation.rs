@@ -26,7 +26,31 @@ pub(super) enum Speaker<'a> {
         attempt: u32,
         /// The cost of its messages so far.
         spent: Mutex<Spent>,
+        /// The time that its messages took.
+        thinking: Thinking,
     },
+}
+
+/// The time that the messages of a simulated user took, and since when the next one is waited for.
+#[derive(Debug, Default)]
+pub(super) struct Thinking(Mutex<(Duration, Option<Stopwatch>)>);
+
+impl Thinking {
+    fn starts(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(Stopwatch::start());
+    }
+
+    fn ends(&self) {
+        let mut times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(now) = times.1.take() {
+            times.0 += now.elapsed();
+        }
+    }
+
+    fn total(&self) -> Duration {
+        let times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        times.0 + times.1.as_ref().map(Stopwatch::elapsed).unwrap_or_default()
+    }
 }
 
 /// Why a conversation ended before its last turn.
@@ -87,12 +111,22 @@ impl Speaker<'_> {
         (spent != Spent::default()).then_some(spent)
     }
 
+    /// The time that its messages took so far, which is not the agent's.
+    pub(super) fn thought(&self) -> Duration {
+        match self {
+            Speaker::Script { .. } => Duration::ZERO,
+            Speaker::Simulated { thinking, .. } => thinking.total(),
+        }
+    }
+
     async fn next(&self, eval_id: &str, done: &[Invocation]) -> Result<Option<Content>, Interruption> {
         match self {
             Speaker::Script { turns, .. } => Ok(turns.get(done.len()).map(|turn| turn.user.clone())),
-            Speaker::Simulated { user, judges, attempt, spent } => {
+            Speaker::Simulated { user, judges, attempt, spent, thinking } => {
                 let playing = Playing { eval_id, attempt: *attempt };
+                thinking.starts();
                 let message = user.next(judges, playing, done).await;
+                thinking.ends();
                 let mut spent = spent.lock().unwrap_or_else(PoisonError::into_inner);
                 *spent = spent.and(message.spent);
                 let text = message.text.map_err(|error| no_message(&error, done.len() + 1))?;
@@ -127,7 +161,10 @@ pub(super) async fn run_turns(
     let mut thought = Duration::ZERO;
     loop {
         let began = Stopwatch::start();
-        let Some(user) = speaker.next(eval_id, done).await? else { return Ok(thought) };
+        let before = speaker.spent().unwrap_or_default();
+        let user = speaker.next(eval_id, done).await;
+        tell.spends(speaker.spent().unwrap_or_default().since(before));
+        let Some(user) = user? else { return Ok(thought) };
         thought += began.elapsed();
         let turn = speaker.before() + done.len() + 1;
         let said = beginning(&user.shown_text());

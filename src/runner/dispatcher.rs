@@ -5,7 +5,7 @@ use super::journal::{JournalWriter, Written};
 use super::outbox::Outbox;
 use super::report::{Recorded, Report};
 use super::results::write_results;
-use crate::domain::{Attempt, AttemptKey, CancelReason, EndedAttempt, RunEvent, RunPlan, RunState};
+use crate::domain::{Attempt, AttemptKey, CancelReason, EndedAttempt, RunEvent, RunPlan, RunState, Spent};
 use crate::process::clock::Stopwatch;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -44,6 +44,8 @@ pub(super) struct Dispatcher {
     pub(super) cancel: CancellationToken,
     /// Cancelled when no further attempt will start.
     pub(super) closing: CancellationToken,
+    /// Cancelled when no attempt may request a judge.
+    pub(super) judging_ends: CancellationToken,
     /// The attempt that requested to start while the run was paused.
     pub(super) held: Option<Ask>,
     pub(super) running: BTreeMap<AttemptKey, (usize, CancellationToken)>,
@@ -127,6 +129,9 @@ impl Dispatcher {
                     self.cancelling = Some(reason);
                     self.outbox.push(RunEvent::Cancelling(reason));
                 }
+                if reason >= CancelReason::FinishConversations {
+                    self.judging_ends.cancel();
+                }
                 if reason == CancelReason::Stop {
                     self.cancel.cancel();
                 }
@@ -143,8 +148,11 @@ impl Dispatcher {
             Report::Progress(key, progress) => self.outbox.push(RunEvent::Progress { key, progress }),
             Report::Done(attempts, recorded) => self.record(attempts, recorded),
             Report::Warning(warning) => self.warn(warning),
-            Report::Dropped(key) => {
+            Report::Dropped(key, spent) => {
                 self.running.remove(&key);
+                if spent != Spent::default() {
+                    self.outbox.push(RunEvent::SpentInVain(spent));
+                }
                 self.outbox.push(RunEvent::Dropped(key));
             }
             Report::Broke(key, why, recorded) => {

@@ -5,10 +5,10 @@ use super::batches::score_batches;
 use super::queue_cases::TakenCases;
 use super::report::{Recorded, Report};
 use crate::agents::AttemptMemory;
-use crate::domain::{AttemptKey, Progress, RunPlan};
+use crate::domain::{AttemptKey, Progress, RunPlan, Spent};
 use crate::store::CaseQueue;
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -22,6 +22,10 @@ struct Teller {
     room: Room,
     memory: Arc<AttemptMemory>,
     reports: mpsc::Sender<Report>,
+    /// Cancelled when the conversation has ended and the attempt is judged.
+    is_judged: CancellationToken,
+    /// What its judges spent so far.
+    spent: Arc<Mutex<Spent>>,
 }
 
 impl Tell for Teller {
@@ -33,7 +37,13 @@ impl Tell for Teller {
         self.memory.clone()
     }
 
+    fn spends(&mut self, spent: Spent) {
+        let mut all = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        *all = all.and(spent);
+    }
+
     fn agent_is_done(&mut self) {
+        self.is_judged.cancel();
         if let Ok(mut room) = self.room.lock() {
             room.take();
         }
@@ -46,7 +56,7 @@ pub(super) async fn execute(
     shared: Arc<Shared>,
     (outstanding_attempts, queue): (Vec<AttemptKey>, Option<Arc<CaseQueue>>),
     reports: mpsc::Sender<Report>,
-    closing: CancellationToken,
+    (closing, judging_ends): (CancellationToken, CancellationToken),
 ) {
     let mut pace = shared.plan.options.rate.map(pace_of);
     let is_computed = |key: &AttemptKey| {
@@ -89,10 +99,18 @@ pub(super) async fn execute(
         let (shared, reports, of_queue) = (shared.clone(), reports.clone(), of_queue.clone());
         let room: Room = Arc::new(Mutex::new(Some((slot, permit))));
         let memory = AttemptMemory::of(&shared.agents.memory);
-        let teller = Teller { key, room: room.clone(), memory: memory.clone(), reports: reports.clone() };
+        let ends = (cancel, judging_ends.clone());
+        let teller = Teller {
+            key,
+            room: room.clone(),
+            memory: memory.clone(),
+            reports: reports.clone(),
+            is_judged: CancellationToken::new(),
+            spent: Arc::default(),
+        };
         tasks.spawn(async move {
             let (recorded, is_recorded) = oneshot::channel();
-            let report = one(shared, cancel, teller, recorded).await;
+            let report = one(shared, ends, teller, recorded).await;
             let _ = reports.send(report).await;
             // The slots are released only now, so that no more attempts than allowed are ever shown at the same time.
             if let Ok(recorded) = is_recorded.await
@@ -164,18 +182,25 @@ fn pace_of(rate: u32) -> tokio::time::Interval {
 /// Runs one attempt in a task of its own, so that a panic affects only this attempt.
 async fn one(
     shared: Arc<Shared>,
-    cancel: CancellationToken,
+    (cancel, judging_ends): (CancellationToken, CancellationToken),
     mut teller: Teller,
     recorded: oneshot::Sender<Recorded>,
 ) -> Report {
-    let key = teller.key;
+    let (key, is_judged, spent) = (teller.key, teller.is_judged.clone(), teller.spent.clone());
+    let is_cancelled = async {
+        tokio::select! {
+            () = cancel.cancelled() => {}
+            () = async { tokio::join!(judging_ends.cancelled(), is_judged.cancelled()); } => {}
+        }
+    };
     let mut attempt = tokio::spawn(async move { shared.run(key, &mut teller).await });
     tokio::select! {
         biased;
-        () = cancel.cancelled() => {
+        () = is_cancelled => {
             attempt.abort();
             let _ = attempt.await;
-            Report::Dropped(key)
+            let spent = *spent.lock().unwrap_or_else(PoisonError::into_inner);
+            Report::Dropped(key, spent)
         }
         ended = &mut attempt => match ended {
             Ok(attempt) => Report::Done(vec![Arc::new(attempt)], recorded),

@@ -1,6 +1,6 @@
 //! The messages from the executor to the dispatcher.
 
-use crate::domain::{Attempt, AttemptKey, Progress};
+use crate::domain::{Attempt, AttemptKey, Progress, Spent};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -26,8 +26,8 @@ pub(super) enum Report {
     Done(Vec<Arc<Attempt>>, oneshot::Sender<Recorded>),
     /// Something that the user should know.
     Warning(String),
-    /// The attempt was cancelled.
-    Dropped(AttemptKey),
+    /// The attempt was cancelled, after its judges spent this.
+    Dropped(AttemptKey, Spent),
     /// The attempt failed because of an error in evaltrail itself.
     Broke(AttemptKey, String, oneshot::Sender<Recorded>),
 }

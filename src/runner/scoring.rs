@@ -103,8 +103,10 @@ struct Telling<'a, T>(&'a Mutex<&'a mut T>);
 
 impl<T: Tell> JudgingObserver for Telling<'_, T> {
     async fn judging(&mut self, judging: Judging) {
-        let Judging { metric, about, turn, answered, of } = judging;
+        let Judging { metric, about, turn, answered, of, spent } = judging;
         let progress = Progress::Judging { metric, about: about.to_string(), turn, answered, of };
-        self.0.lock().await.tell(progress).await;
+        let mut tell = self.0.lock().await;
+        tell.spends(spent);
+        tell.tell(progress).await;
     }
 }

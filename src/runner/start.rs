@@ -87,9 +87,10 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
         judges,
         prepared.kept,
     ));
-    let closing = CancellationToken::new();
+    let (closing, judging_ends) = (CancellationToken::new(), CancellationToken::new());
     let mut dispatcher = Dispatcher {
         closing: closing.clone(),
+        judging_ends: judging_ends.clone(),
         held: None,
         plan: state.plan.clone(),
         left: outstanding_attempts.len(),
@@ -108,7 +109,8 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
     tokio::spawn(async move {
         let found = preflight::warnings(&shared).await;
         warning.into_iter().chain(unsigned).chain(found).for_each(|warning| dispatcher.warn(warning));
-        tokio::join!(execute(shared, (outstanding_attempts, queue), reports, closing), dispatcher.dispatch());
+        let attempts = execute(shared, (outstanding_attempts, queue), reports, (closing, judging_ends));
+        tokio::join!(attempts, dispatcher.dispatch());
     });
     Run { state, events, handle: RunHandle { orders } }
 }

@@ -8,10 +8,12 @@
 
 use super::secret_file::stored_secret;
 use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Size in bytes on disk above which responses are removed from one of the 256 subfolders: 256 MB in all, which are
 /// 65,536 responses of the usual size.
@@ -118,14 +120,29 @@ fn pseudo_random(texts: &[&str]) -> u64 {
     hasher.finish()
 }
 
+/// Whether a name is that of a file which is renamed when it is complete.
+fn is_temporary(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
+}
+
+/// Whether a file was changed within the last hour. If that is not known, it may have been.
+fn is_new(file: &fs::Metadata) -> bool {
+    const OLD: Duration = Duration::from_secs(3600);
+    let age = file.modified().ok().and_then(|at| at.elapsed().ok());
+    age.is_none_or(|age| age < OLD)
+}
+
 /// Removes files of a subfolder above the limit, except `added`, until it has at most [`SIZE_AFTER_CHECK`] bytes. The
 /// digest of the added response decides which.
 fn reduce(subfolder: &Path, digest: &str, added: &Path) -> io::Result<()> {
     let mut files: Vec<(u64, u64, PathBuf)> = Vec::new();
     for entry in fs::read_dir(subfolder)? {
         let entry = entry?;
-        let order = pseudo_random(&[digest, &entry.file_name().to_string_lossy()]);
+        let name = entry.file_name();
+        let order = pseudo_random(&[digest, &name.to_string_lossy()]);
         match entry.metadata() {
+            // Another process may be writing it.
+            Ok(file) if is_temporary(&name) && is_new(&file) => {}
             Ok(file) => files.push((order, size_on_disk(file.len()), entry.path())),
             // Removed by another process.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -152,6 +169,21 @@ fn reduce(subfolder: &Path, digest: &str, added: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_another_process_writes_is_not_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (writing, left, added) =
+            (folder.path().join(".tmp1"), folder.path().join(".tmp2"), folder.path().join("added"));
+        for path in [&writing, &left, &added] {
+            let file = fs::File::create(path).unwrap();
+            file.set_len(SUBFOLDER_LIMIT).unwrap();
+        }
+        let old = std::time::SystemTime::now() - Duration::from_secs(7200);
+        fs::File::options().write(true).open(&left).unwrap().set_modified(old).unwrap();
+        reduce(folder.path(), "d", &added).unwrap();
+        assert_eq!((writing.exists(), left.exists(), added.exists()), (true, false, true));
+    }
 
     fn response(text: &str) -> CachedResponse {
         CachedResponse { text: text.into(), input_tokens: 3, output_tokens: 1 }

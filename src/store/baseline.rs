@@ -10,7 +10,7 @@ use super::save::{Replace, create, remove, replace};
 use crate::analysis::RunConditions;
 use crate::domain::{
     AgentSpec, Attempt, AttemptKey, Criterion, EndedAttempt, JudgeSpec, MetricResult, PlannedCase,
-    PlannedCases, PlannedSet, RunEvent, RunOptions, RunPlan, RunState, Status, UserSpec,
+    PlannedCases, PlannedSet, RunEvent, RunOptions, RunPlan, RunState, Score, Status, UserSpec,
 };
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -95,7 +95,7 @@ struct AttemptLine {
 #[derive(Serialize, Deserialize)]
 struct MetricLine {
     metric: String,
-    score: Option<f64>,
+    score: Option<Score>,
     threshold: Option<f64>,
     status: Status,
 }

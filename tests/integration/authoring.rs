@@ -497,7 +497,7 @@ fn an_actual_trajectory_can_be_allowed_as_a_variant() {
     assert_eq!(desk.worst(0), Some(Status::Passed));
     let attempt = &desk.model.outcomes.get(CaseRef { set: 0, index: 0 }).unwrap().attempts[0];
     let adk = attempt.metrics.iter().find(|metric| metric.metric == "tool_trajectory_avg_score").unwrap();
-    assert_eq!((adk.score, attempt.adk_status), (Some(0.0), Status::Failed), "ADK's number stays ADK's");
+    assert_eq!((adk.score(), attempt.adk_status), (Some(0.0), Status::Failed), "ADK's number stays ADK's");
     assert!(!desk.text("a.evalset.json").contains("soak"), "ADK's file is as it was");
     desk.press("c v");
     assert!(matches!(&desk.model.overlay, Some(Overlay::Variants(list)) if list.picker.found.len() == 1));

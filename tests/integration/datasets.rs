@@ -170,6 +170,14 @@ fn unknown_is_not_empty_and_failures_are_kept() {
     assert!(matches!(trajectory(json!("[]")), Trajectory::Listed { .. }));
     let failed = |row: Value| cases(&open(&row.to_string())).remove(0).saved.unwrap().error;
     assert!(failed(json!({"prompt": "x", "response": "", "failure": 1})).is_some());
+    let is_failure = |cell: &str| {
+        let row = format!(r#"{{"prompt": "x", "response": "y", "failure": {cell}}}"#);
+        cases(&open(&row)).remove(0).saved.unwrap().failed
+    };
+    assert_eq!((is_failure("1"), is_failure("\"0\"")), (Some(true), Some(false)));
+    for unknown in ["NaN", "\"nan\"", "\"NaN\"", "null"] {
+        assert_eq!(is_failure(unknown), None, "{unknown}");
+    }
     let text = json!({"error": "quota"}).to_string();
     assert_eq!(failed(json!({"prompt": "x", "response": text})).as_deref(), Some("quota"));
     assert_eq!(failed(json!({"prompt": "x", "response": "", "failure": 0})), None);
@@ -230,7 +238,7 @@ fn scores_that_a_file_brings_along_are_kept() {
                      "bleu/explanation": "Error", "m/score": 3, "m/explanation": "fine"});
     let recorded = cases(&open(&row.to_string())).remove(0).recorded;
     let said: Vec<(&str, Option<f64>, &str)> =
-        recorded.iter().map(|m| (m.metric.as_str(), m.score, m.status.label())).collect();
+        recorded.iter().map(|m| (m.metric.as_str(), m.score(), m.status.label())).collect();
     assert_eq!(
         said,
         [
@@ -248,7 +256,7 @@ fn scores_that_a_file_brings_along_are_kept() {
     let file = open(&result.to_string());
     assert_eq!((file.form, file.eval_id(0).as_ref()), (Form::EvaluationResult, "case-4"));
     let recorded = cases(&file).remove(0).recorded;
-    assert_eq!(recorded[0].rubrics.iter().map(|r| r.score).collect::<Vec<_>>(), [Some(1.0), Some(0.0)]);
+    assert_eq!(recorded[0].rubrics.iter().map(|r| r.score()).collect::<Vec<_>>(), [Some(1.0), Some(0.0)]);
     assert_eq!((recorded[1].status.label(), recorded[1].explanation.as_str()), ("errored", "quota"));
 }
 
@@ -334,9 +342,9 @@ fn a_result_with_its_data_set_shows_what_was_asked() {
         let case = file.case(0).unwrap();
         assert_eq!(turns_of(&case), [("Weather in Oslo?".to_string(), false)]);
         assert_eq!(case.saved.unwrap().turns[0].response_text(), "4 degrees");
-        assert_eq!(case.recorded[0].score, Some(0.5));
+        assert_eq!(case.recorded[0].score(), Some(0.5));
         assert_eq!(
-            file.case(1).unwrap().recorded[0].score,
+            file.case(1).unwrap().recorded[0].score(),
             Some(0.5),
             "a case that is unreadable hides no score"
         );

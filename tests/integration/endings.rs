@@ -149,7 +149,7 @@ fn an_interrupt_in_a_busy_run_is_handled() {
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(130), "round {round}: {}", both(&output));
         assert!(
-            both(&output).contains("finishing the attempts in flight"),
+            both(&output).contains("finishing the conversations in flight"),
             "round {round}: {}",
             both(&output)
         );

@@ -905,7 +905,7 @@ fn compared_pair(model: &Model) -> ComparedPair {
                 whole.actual = whole.expected.clone();
                 for metric in whole.metrics.iter_mut().filter(|metric| metric.threshold.is_some()) {
                     metric.status = whole.status;
-                    metric.score = Some(if now_passes { 1.0 } else { 0.0 });
+                    metric.score = Some(evaltrail::domain::Score::of_flag(now_passes));
                 }
             }
             before.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(whole))));

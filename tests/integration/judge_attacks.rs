@@ -433,8 +433,10 @@ impl Target {
         let judgement = result.judgement.unwrap();
         let read = &judgement.questions.last().unwrap().samples[0];
         let score = match self.name {
-            "rubrics" => read.verdicts.iter().find(|one| one.rubric_id == "short").and_then(|one| one.score),
-            _ => read.score,
+            "rubrics" => {
+                read.verdicts.iter().find(|one| one.rubric_id == "short").and_then(|one| one.score())
+            }
+            _ => read.score(),
         };
         match score {
             Some(score) if score == self.scores[usize::from(attack.honest)] => Outcome::Right,

@@ -313,3 +313,37 @@ fn a_reply_is_of_no_use_without_the_key_of_its_codes() {
     let is_new = |codes: &Vec<String>| !codes.is_empty() && !before.contains(codes);
     assert!(after.iter().all(is_new), "{after:?}");
 }
+
+/// Attempts of a case with equal answers ask the same questions at the same time: each is asked once.
+#[test]
+fn equal_requests_at_the_same_time_are_sent_once() {
+    let (asked, conversations) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (count, ended) = (asked.clone(), conversations.clone());
+    let judge = JudgeDouble::start(move |asked| {
+        count.fetch_add(1, SeqCst);
+        // No reply comes before all attempts are judged.
+        wait_for("8 conversations", Duration::from_secs(30), || (ended.load(SeqCst) == 8).then_some(()));
+        Say::Text(reply(asked))
+    });
+    let agent = ScriptedServer::start(move |_, stream| {
+        conversations.fetch_add(1, SeqCst);
+        answer(stream, "200 OK", JSON, r#"{"text": "Seen it"}"#)
+    });
+    let turn = json!({"user_content": {"role": "user", "parts": [{"text": "look"}]},
+        "final_response": {"role": "model", "parts": [{"text": "Seen it"}]}});
+    let set = json!({"eval_set_id": "s", "eval_cases": [{"eval_id": "one", "conversation": [turn]}]});
+    let toml = format!(
+        "[judge]\njobs = 8\n\n[agents.seer]\nkind = \"http\"\nurl = \"http://127.0.0.1:{}/\"\n\
+         body = {{ message = \"{{prompt}}\" }}\nresponse = \"$.text\"\n",
+        agent.port
+    );
+    let place = Place::new(&[("s.evalset.json", set.to_string()), ("evaltrail.toml", toml)]);
+    std::fs::write(place.path().join("c.json"), Setup::first().criteria()).unwrap();
+    let mut command = evaltrail(&place.path().join("home"));
+    with_keys(&mut command);
+    judge.answers_for(&mut command);
+    let setup = Setup::first();
+    command.args(["run", "s.evalset.json", "--config", "c.json", "--trust", "--repeat", "8", "-j", "8"]);
+    let ended = output(command.current_dir(place.path()));
+    assert_eq!(asked.load(SeqCst), setup.all() / TURNS, "{}", both(&ended));
+}

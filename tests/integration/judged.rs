@@ -4,7 +4,7 @@
 use crate::common::judge::judged_case;
 use evaltrail::domain::{
     Asked, Content, Criterion, Invocation, InvocationEvent, MetricResult, Part, QuestionId, Reading, Rubric,
-    Sample, Spent, Status, ToolCall, ToolResponse, Trajectory,
+    Sample, Score, Spent, Status, ToolCall, ToolResponse, Trajectory,
 };
 use evaltrail::formats::json;
 use evaltrail::metrics::{Evidence, JudgedMetric, replies};
@@ -151,7 +151,7 @@ fn verdict(row: &Value, reading: Reading) -> Option<f64> {
     let (turns, turns_) = ([turn.clone()], [turn]);
     let evidence = Evidence::turns(Some(&turns), &turns_);
     let metric = metric("final_response_match_v2", &one, reading);
-    judge(&metric, &evidence, std::slice::from_ref(&row["reply"])).unwrap().0.score
+    judge(&metric, &evidence, std::slice::from_ref(&row["reply"])).unwrap().0.score()
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn rubric_verdicts(row: &Value, reading: Reading) -> (Option<f64>, Vec<(String, 
     let metric = metric(row["metric"].as_str().unwrap(), &options, reading);
     let (result, _) = judge(&metric, &evidence, std::slice::from_ref(&row["reply"])).unwrap();
     let sample = &result.judgement.unwrap().questions[0].samples[0];
-    (sample.score, sample.verdicts.iter().map(|one| (one.rubric_id.clone(), one.score)).collect())
+    (sample.score(), sample.verdicts.iter().map(|one| (one.rubric_id.clone(), one.score())).collect())
 }
 
 #[test]
@@ -316,12 +316,12 @@ fn whole_metrics_come_to_what_adk_says() {
         };
         assert!(wanted["error"].is_null(), "{row}");
         assert_eq!(calls as u64, row["judge_calls"].as_u64().unwrap(), "{row}");
-        assert!(close(result.score, float(&wanted["score"])), "{:?} {row}", result.score);
+        assert!(close(result.score(), float(&wanted["score"])), "{:?} {row}", result.score());
         assert_eq!(result.status, status(&wanted["status"]), "{row}");
         let by_turn = wanted["per_invocation"].as_array().unwrap();
         assert_eq!(result.per_invocation.len(), by_turn.len(), "{row}");
         for (ours, adks) in result.per_invocation.iter().zip(by_turn) {
-            assert!(close(ours.score, float(&adks["score"])), "{row}");
+            assert!(close(ours.score(), float(&adks["score"])), "{row}");
             assert_eq!(ours.status, status(&adks["status"]), "{row}");
             same_rubrics(&ours.rubrics, &adks["rubric_scores"], &row);
         }
@@ -334,7 +334,7 @@ fn same_rubrics(ours: &[evaltrail::domain::RubricScore], adks: &Value, row: &Val
     assert_eq!(ours.len(), adks.len(), "{row}");
     for (ours, adks) in ours.iter().zip(&adks) {
         assert_eq!(ours.rubric_id, adks["rubric_id"].as_str().unwrap(), "{row}");
-        assert!(close(ours.score, float(&adks["score"])), "{row}");
+        assert!(close(ours.score(), float(&adks["score"])), "{row}");
         if let Some(rationale) = adks["rationale"].as_str() {
             assert_eq!(ours.rationale.as_deref(), Some(rationale), "{row}");
         }
@@ -366,7 +366,7 @@ fn the_careful_reading_of_whole_metrics_is_never_greener() {
         }
         // The responses of each turn are read with the rubrics of that turn.
         if row["tags"][0] == "the last invocation's rubrics rule" {
-            assert_eq!((result.score, float(&row["result"]["score"])), (Some(0.75), Some(1.0)), "{row}");
+            assert_eq!((result.score(), float(&row["result"]["score"])), (Some(0.75), Some(1.0)), "{row}");
         }
         let gap = ["one rubric never judged", "an invocation not evaluated is left out"];
         if gap.contains(&row["tags"][0].as_str().unwrap()) && adks == Status::Passed {
@@ -395,7 +395,7 @@ fn turns_of_history_are_not_judged() {
     let metric = metric("final_response_match_v2", &options, Reading::Careful);
     let replies = [json!("{\"is_the_agent_response_valid\": \"valid\"}")];
     let (result, calls) = judge(&metric, &evidence, &replies).unwrap();
-    assert_eq!((calls, result.status, result.score), (1, Status::Passed, Some(1.0)));
+    assert_eq!((calls, result.status, result.score()), (1, Status::Passed, Some(1.0)));
 }
 
 /// The result of a custom template; `replies` contains the samples of each question.
@@ -428,7 +428,18 @@ fn rated(baseline: bool, lower: bool, threshold: f64, replies: &[&[&str]]) -> Me
 #[test]
 fn each_sample_alone_has_its_own_score() {
     let rated = rated(false, false, 0.5, &[&[r#"{"score": 1}"#, r#"{"score": 0}"#, r#"{"score": 0.5}"#]]);
-    assert_eq!(rated.judgement.unwrap().alone, [Some(1.0), Some(0.0), Some(0.5)]);
+    assert_eq!(rated.judgement.unwrap().alone, [1.0, 0.0, 0.5].map(Score::new));
+}
+
+/// Scores whose sum is not finite.
+#[test]
+fn the_result_of_very_large_scores_can_be_stored_and_read() {
+    let huge = r#"{"score": 1e308}"#;
+    let rated = rated(false, false, 0.5, &[&[huge, huge, r#"{"score": 1}"#, huge]]);
+    assert!(rated.score().unwrap() > 7e307 && rated.status == Status::Passed, "{rated:?}");
+    assert!(rated.judgement.as_ref().unwrap().reach.is_some());
+    let stored = serde_json::to_string(&rated).unwrap();
+    assert_eq!(serde_json::from_str::<MetricResult>(&stored).unwrap(), rated);
 }
 
 #[test]
@@ -456,14 +467,15 @@ fn both_orders_of_a_pair_are_sampled_equally_and_bias_is_reported() {
     // The judge always chooses the second response: the candidate in one order, the baseline in the other.
     let biased = rated(true, false, 0.5, &[&[b, b, b], &[b, b, b]]);
     let judgement = biased.judgement.as_ref().unwrap();
-    assert_eq!((biased.score, judgement.position_bias, biased.is_unsteady()), (Some(0.5), Some(1.0), true));
+    let bias = judgement.position_bias.map(Score::get);
+    assert_eq!((biased.score(), bias, biased.is_unsteady()), (Some(0.5), Some(1.0), true));
     assert!(biased.explanation.contains("position bias +1.00"), "{}", biased.explanation);
     assert!(judgement.disagreement() > 0.49, "half of the votes are lost");
     let once = rated(true, false, 0.5, &[&[b], &[b]]);
     assert!(once.is_unsteady(), "one sample of each order is enough to tell");
     let fair = rated(true, false, 0.5, &[&[b, b], &[a, a]]);
-    let bias = fair.judgement.as_ref().unwrap().position_bias;
-    assert_eq!((fair.score, bias, fair.is_unsteady()), (Some(1.0), Some(0.0), false));
+    let bias = fair.judgement.as_ref().unwrap().position_bias.map(Score::get);
+    assert_eq!((fair.score(), bias, fair.is_unsteady()), (Some(1.0), Some(0.0), false));
 }
 
 /// Checks all splits by brute force: a result is unsteady if its verdict changes or is lost when one sample gets the

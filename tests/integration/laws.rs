@@ -39,7 +39,7 @@ fn of(metric: &str, expected: &Calls, actual: &Calls) -> Option<f64> {
 
 fn with_options(criterion: Criterion, expected: &Calls, actual: &Calls) -> Option<f64> {
     let (expected, actual) = ([turn(expected, "")], [turn(actual, "")]);
-    score(&criterion, &Evidence::turns(Some(&expected), &actual)).score
+    score(&criterion, &Evidence::turns(Some(&expected), &actual)).score()
 }
 
 fn matched(mode: &str, expected: &Calls, actual: &Calls) -> bool {
@@ -80,7 +80,7 @@ proptest! {
         for metric in catalog() {
             let label = if metric.name == "trajectory_single_tool_use" { ":get" } else { "" };
             let criterion = Criterion::new(&format!("{}{label}", metric.name), None);
-            let Some(score) = score(&criterion, &evidence).score else { continue };
+            let Some(score) = score(&criterion, &evidence).score() else { continue };
             let (low, high) = metric.range.unwrap_or((0.0, f64::MAX));
             // sacrebleu's own score of two equal texts is 100.00000000000004.
             prop_assert!((low..=high + 1e-12).contains(&score), "{} {}", metric.name, score);
@@ -101,7 +101,7 @@ proptest! {
             prop_assert!(result.findings.iter().all(|finding| finding.turn.is_none_or(|turn| turn == 1)));
         }
         let exact = score(&Criterion::new("tool_trajectory_avg_score", Some(1.0)), &evidence);
-        prop_assert_eq!(exact.score == Some(1.0), exact.findings.is_empty());
+        prop_assert_eq!(exact.score() == Some(1.0), exact.findings.is_empty());
         prop_assert!(exact.findings.iter().all(|finding| finding.call.is_some() || finding.rule == FindingRule::OrderDiffers));
         let text = serde_json::to_string(&exact).unwrap();
         prop_assert_eq!(serde_json::from_str::<MetricResult>(&text).unwrap(), exact);

@@ -170,7 +170,7 @@ fn vertex_trajectory() {
         };
         let (expected, actual) = (turn("reference"), turn("predicted"));
         let score = |metric: &str| {
-            metrics::score(&Criterion::new(metric, None), &Evidence::turns(Some(&expected), &actual)).score
+            metrics::score(&Criterion::new(metric, None), &Evidence::turns(Some(&expected), &actual)).score()
         };
         for metric in ["exact_match", "in_order_match", "any_order_match", "precision", "recall"] {
             let name = format!("trajectory_{metric}");
@@ -239,10 +239,10 @@ fn trajectory() {
                 assert_eq!(ours.status, Status::NotEvaluated, "{name} of {row}");
                 continue;
             }
-            assert!(close(ours.score, number(&result["score"])), "{name} {:?} of {row}", ours.score);
+            assert!(close(ours.score(), number(&result["score"])), "{name} {:?} of {row}", ours.score());
             assert_eq!(status_name(ours.status), text(result, "status"), "{name} of {row}");
             let per: Vec<(Option<f64>, &str)> =
-                ours.per_invocation.iter().map(|p| (p.score, status_name(p.status))).collect();
+                ours.per_invocation.iter().map(|p| (p.score(), status_name(p.status))).collect();
             let theirs: Vec<(Option<f64>, &str)> = result["per_invocation"]
                 .as_array()
                 .unwrap()

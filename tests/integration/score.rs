@@ -354,3 +354,46 @@ fn metrics_are_told_on_the_command_line() {
     assert!(json.as_array().unwrap().len() >= 38);
     assert_eq!(place.run(&["metrics", "nonsense"]).status.code(), Some(2));
 }
+
+/// Scores of a file are informational beside the criteria: one that is no number has its reason and decides nothing.
+#[test]
+fn scores_of_a_file_that_are_no_numbers_are_listed_with_their_reason_and_decide_nothing() {
+    let with = |response: &str, number: &str| {
+        format!(
+            r#"{{"eval_case_id": "a", "prompt": "Off", "reference": "Done", {response} "safety/score": {number}}}"#
+        )
+    };
+    for (number, status, why) in
+        [("Infinity", "errored", "not a finite number"), ("NaN", "informational", "contains no score")]
+    {
+        let place = Place::new(&[("rows.jsonl", with(r#""response": "Done","#, number))]);
+        let (report, code) = place.score(&["rows.jsonl", "--metric", "exact_match"]);
+        let safety = metric(&report, 0, "safety");
+        assert_eq!(
+            (code, &report["cases"][0]["status"], &safety["status"]),
+            (0, &json!("passed"), &json!(status))
+        );
+        assert!(safety["explanation"].as_str().unwrap().contains(why), "{safety}");
+        // Without a response nothing decides.
+        let place = Place::new(&[("rows.jsonl", with("", number))]);
+        let (report, code) = place.score(&["rows.jsonl", "--metric", "exact_match"]);
+        assert_eq!((code, &report["cases"][0]["status"]), (1, &json!("not_evaluated")), "{report}");
+        let safety = metric(&report, 0, "safety");
+        assert!(safety["explanation"].as_str().unwrap().contains(why), "{safety}");
+    }
+}
+
+#[test]
+fn requested_metrics_stay_in_the_table_when_every_attempt_errored() {
+    let place = Place::new(&[(
+        "rows.jsonl",
+        lines(&[json!({"prompt": "x", "reference_trajectory": 5, "response": "y"})]),
+    )]);
+    let ran = place.run(&["score", "rows.jsonl", "--metric", "exact_match"]);
+    let table = text(&ran);
+    let row = table
+        .lines()
+        .find(|line| line.starts_with("exact_match"))
+        .unwrap_or_else(|| panic!("{}", both(&ran)));
+    assert!(row.contains("0/1/1") && row.contains("1 of 1 attempts errored"), "{row}");
+}

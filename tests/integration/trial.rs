@@ -155,7 +155,10 @@ fn a_typed_rule_shows_at_once_which_cases_turn_green() {
     assert_eq!(statuses(&model), [P, F, P, F]);
     let attempt = &model.outcomes.get(CaseRef { set: 0, index: 2 }).unwrap().attempts[0];
     let of = |name: &str| attempt.metrics.iter().find(|metric| metric.metric == name).unwrap();
-    assert_eq!((of("trajectory_match").score, of("tool_trajectory_avg_score").score), (Some(1.0), Some(0.0)));
+    assert_eq!(
+        (of("trajectory_match").score(), of("tool_trajectory_avg_score").score()),
+        (Some(1.0), Some(0.0))
+    );
     assert_eq!(attempt.adk_status, F, "ADK would still say failed");
     press(&mut model, "w f");
     assert!(matches!(&model.overlay, Some(Overlay::Flips(list)) if list.picker.found.len() == 1));

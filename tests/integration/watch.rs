@@ -81,6 +81,22 @@ fn the_command_line_runs_changed_cases_again() {
     assert_eq!(runs(&place), 4);
 }
 
+/// The handler of the signals of the first run must not swallow those that arrive after it.
+#[test]
+fn the_system_ends_watching_after_a_run() {
+    for signal in ["-TERM", "-INT"] {
+        let (place, home) = (place(), tempfile::tempdir().unwrap());
+        let path = place.path().display().to_string();
+        let args = ["run", "--watch", &path];
+        let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &args, home.path(), (120, 60));
+        terminal.wait_for("watching the cases, the criteria and the agent's files; Ctrl-C stops");
+        let program = terminal.pid().to_string();
+        assert!(std::process::Command::new("kill").args([signal, &program]).status().unwrap().success());
+        terminal.wait_for("no longer watching");
+        assert_eq!(terminal.wait_for_end(), 1, "that of the last run");
+    }
+}
+
 #[test]
 fn the_explorer_runs_changed_cases_again_and_says_so() {
     let (place, home) = (place(), tempfile::tempdir().unwrap());

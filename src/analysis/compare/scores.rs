@@ -126,6 +126,6 @@ fn compared_metric(of: Collected) -> Option<ComparedMetric> {
 
 /// The scores of the attempts of a case that have one.
 fn scores(attempts: &[Arc<EndedAttempt>], metric: &str) -> Vec<f64> {
-    let of = |attempt: &Arc<EndedAttempt>| attempt.metrics.iter().find(|one| one.metric == metric)?.score;
+    let of = |attempt: &Arc<EndedAttempt>| attempt.metrics.iter().find(|one| one.metric == metric)?.score();
     attempts.iter().filter_map(of).filter(|score| score.is_finite()).collect()
 }

@@ -57,7 +57,7 @@ fn run(cases: &[Case], change: impl Fn(&mut RunPlan)) -> RunState {
             let status = if *passed { Status::Passed } else { Status::Failed };
             let criterion = Criterion::new("m", Some(0.5));
             let mut metric = unscored(&criterion, 0, status, "");
-            metric.score = Some(f64::from(u8::from(*passed)));
+            metric.score = Some(crate::domain::Score::of_flag(*passed));
             // The turns are those of the content without the name that ends it.
             let said = content.split('@').next().unwrap();
             let turn = Invocation { user: Content::text("user", said), ..Invocation::default() };

@@ -97,7 +97,7 @@ fn live_words(run: &RunState, now: f64) -> String {
     let how = match run.cancelling {
         None if run.paused => " paused",
         None => "",
-        Some(CancelReason::Finish) => " finishing",
+        Some(CancelReason::Finish | CancelReason::FinishConversations) => " finishing",
         Some(CancelReason::Stop) => " stopping",
     };
     format!(

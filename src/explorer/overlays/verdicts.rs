@@ -88,7 +88,7 @@ fn verdict_items(attempt: &Attempt, run_id: &str, file: &str, known: &[HumanVerd
         };
         add(None, computed(metric));
         for rubric in &metric.rubrics {
-            add(Some(rubric.rubric_id.clone()), rubric.score.map(|score| score >= 0.5));
+            add(Some(rubric.rubric_id.clone()), rubric.score().map(|score| score >= 0.5));
         }
     }
     items

@@ -2,7 +2,7 @@
 
 use super::content::{content, part};
 use super::model_request::{ModelRequest, app_details, model_request};
-use crate::domain::{Content, Invocation, InvocationEvent, Trajectory, Usage};
+use crate::domain::{Content, Invocation, InvocationEvent, Trajectory, Usage, plausible_count};
 use crate::formats::read::{Node, Read};
 use serde_json::Value;
 
@@ -79,12 +79,13 @@ fn join_error(code: Option<String>, message: Option<String>) -> Option<String> {
 
 pub(super) fn usage(node: Node) -> Read<Usage> {
     node.object()?;
+    let count = |key: &str| -> Read<Option<f64>> { Ok(node.opt_number(key)?.and_then(plausible_count)) };
     Ok(Usage {
-        prompt: node.opt_number("prompt_token_count")?,
-        cached: node.opt_number("cached_content_token_count")?,
-        tool_use: node.opt_number("tool_use_prompt_token_count")?,
-        candidates: node.opt_number("candidates_token_count")?,
-        thoughts: node.opt_number("thoughts_token_count")?,
+        prompt: count("prompt_token_count")?,
+        cached: count("cached_content_token_count")?,
+        tool_use: count("tool_use_prompt_token_count")?,
+        candidates: count("candidates_token_count")?,
+        thoughts: count("thoughts_token_count")?,
         raw: node.value.clone(),
     })
 }

@@ -101,7 +101,7 @@ fn per_invocation(attempt: &Attempt, turn: usize) -> Value {
             Some(turn) => {
                 // ADK has no status for errors: they are "not evaluated".
                 let status = if turn.status == Status::Errored { Status::NotEvaluated } else { turn.status };
-                metric_result(metric, turn.score, status, turn.details.as_ref(), &turn.rubrics)
+                metric_result(metric, turn.score(), status, turn.details.as_ref(), &turn.rubrics)
             }
             None => metric_result(metric, None, Status::NotEvaluated, None, &[]),
         })
@@ -114,7 +114,7 @@ fn per_invocation(attempt: &Attempt, turn: usize) -> Value {
 }
 
 fn overall(metric: &MetricResult) -> Value {
-    metric_result(metric, metric.score, adk_view(metric), metric.details.as_ref(), &metric.rubrics)
+    metric_result(metric, metric.score(), adk_view(metric), metric.details.as_ref(), &metric.rubrics)
 }
 
 fn metric_result(
@@ -151,7 +151,7 @@ fn metric_result(
 
 /// Verdicts on rubrics; null if there are none.
 fn rubric_scores(rubrics: &[RubricScore]) -> Value {
-    let of = |rubric: &RubricScore| json!({"rubric_id": rubric.rubric_id, "rationale": rubric.rationale, "score": rubric.score});
+    let of = |rubric: &RubricScore| json!({"rubric_id": rubric.rubric_id, "rationale": rubric.rationale, "score": rubric.score()});
     if rubrics.is_empty() { Value::Null } else { rubrics.iter().map(of).collect() }
 }
 

@@ -4,7 +4,7 @@
 use super::eval_case::invocation;
 use crate::domain::{
     Attempt, AttemptKey, AttemptRecords, Finding, FindingRule, InvocationScore, MetricDetails, MetricResult,
-    RecordedAt, RubricScore, Status, TokenUsage, finite_number,
+    NotFinite, RecordedAt, RubricScore, Score, Status, TokenUsage, finite_number,
 };
 use crate::formats::FileProblem;
 use crate::formats::index::{self, Top};
@@ -220,36 +220,39 @@ fn metric_result(node: Node) -> Read<MetricResult> {
         Some(details) => details.list("rubric_scores", rubric_score)?,
         None => Vec::new(),
     };
-    let (score, threshold) = (node.opt_number("score")?, node.opt_number("threshold")?);
+    let (number, threshold) = (node.opt_number("score")?, node.opt_number("threshold")?);
     let status = status(node.need("eval_status")?)?;
-    let findings = match status {
-        Status::Failed => vec![Finding::threshold_missed(score, threshold)],
-        Status::NotEvaluated => vec![Finding::of(FindingRule::NotEvaluated)],
+    let checked = Score::check(number)
+        .and_then(|score| Ok((score, rubrics.into_iter().collect::<Result<Vec<RubricScore>, _>>()?)));
+    let not_finite = checked.as_ref().err().map(|why| why.to_string());
+    let status = if not_finite.is_some() { Status::Errored } else { status };
+    let (score, rubrics) = checked.unwrap_or_default();
+    let findings = match (&not_finite, status) {
+        (Some(why), _) => vec![Finding::text(FindingRule::NotEvaluated, why)],
+        (None, Status::Failed) => vec![Finding::threshold_missed(number, threshold)],
+        (None, Status::NotEvaluated) => vec![Finding::of(FindingRule::NotEvaluated)],
         _ => Vec::new(),
     };
-    let result = MetricResult {
+    Ok(MetricResult {
         metric: node.need("metric_name")?.str()?,
         score,
         threshold,
         status,
-        explanation: String::new(),
+        explanation: not_finite.unwrap_or_default(),
         findings,
         per_invocation: Vec::new(),
         rubrics,
         criterion: node.get("criterion").map(|criterion| criterion.value.clone()),
         details: details.map(metric_details).transpose()?.flatten(),
         judgement: None,
-    };
-    Ok(result.with_finite_scores())
+    })
 }
 
-fn rubric_score(node: Node) -> Read<RubricScore> {
-    Ok(RubricScore {
-        rubric_id: node.need("rubric_id")?.str()?,
-        score: node.opt_number("score")?,
-        rationale: node.opt_str("rationale")?,
-        votes: None,
-    })
+/// The inner error is a score that is not finite.
+fn rubric_score(node: Node) -> Read<Result<RubricScore, NotFinite>> {
+    let (rubric_id, rationale) = (node.need("rubric_id")?.str()?, node.opt_str("rationale")?);
+    let score = Score::check(node.opt_number("score")?);
+    Ok(score.map(|score| RubricScore { rubric_id, score, rationale, votes: None }))
 }
 
 fn metric_details(node: Node) -> Read<Option<MetricDetails>> {
@@ -296,14 +299,14 @@ mod tests {
             let attempt = ResultFile::open(text.into()).unwrap().attempt(0).unwrap();
             assert_eq!(attempt.status, Status::Errored, "{number}");
             for metric in &attempt.metrics[..2] {
-                assert_eq!((metric.status, metric.score), (Status::Errored, None), "{number}");
+                assert_eq!((metric.status, metric.score()), (Status::Errored, None), "{number}");
                 assert!(metric.rubrics.is_empty() && !metric.findings.is_empty(), "{number}");
                 assert!(metric.explanation.contains("not a finite number"), "{}", metric.explanation);
             }
             let last = &attempt.metrics[2];
-            assert_eq!((last.status, last.score), (Status::Passed, Some(0.5)));
+            assert_eq!((last.status, last.score()), (Status::Passed, Some(0.5)));
             let turn = &last.per_invocation[0];
-            assert_eq!((turn.status, turn.score), (Status::Errored, None), "{number}");
+            assert_eq!((turn.status, turn.score()), (Status::Errored, None), "{number}");
         }
     }
 }

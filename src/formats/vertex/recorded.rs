@@ -2,7 +2,7 @@
 //! evaluation results.
 
 use super::calls::is_nothing;
-use crate::domain::{EvalCase, Finding, FindingRule, MetricResult, RubricScore, Status};
+use crate::domain::{EvalCase, Finding, FindingRule, MetricResult, RubricScore, Score, Status};
 use crate::formats::read::{Node, Read, below, lax_float};
 use serde_json::Value;
 
@@ -38,7 +38,11 @@ pub(super) fn columns(node: Node) -> Vec<MetricResult> {
 }
 
 fn result(metric: &str, score: Option<f64>, explanation: &str, errored: bool) -> MetricResult {
-    let result = MetricResult {
+    let not_finite = Score::check(score).err().map(|why| why.to_string());
+    let (score, errored) = (score.and_then(Score::new), errored || not_finite.is_some());
+    let explanation = not_finite.as_deref().unwrap_or(explanation);
+    let rule = if score.is_some() { FindingRule::ReportedReason } else { FindingRule::NotEvaluated };
+    MetricResult {
         metric: metric.to_string(),
         score,
         threshold: None,
@@ -48,14 +52,13 @@ fn result(metric: &str, score: Option<f64>, explanation: &str, errored: bool) ->
             (None, false) => Status::NotEvaluated,
         },
         explanation: explanation.to_string(),
-        findings: vec![Finding::text(FindingRule::ReportedReason, explanation)],
+        findings: vec![Finding::text(rule, explanation)],
         per_invocation: Vec::new(),
         rubrics: Vec::new(),
         criterion: None,
         details: None,
         judgement: None,
-    };
-    result.with_finite_scores()
+    }
 }
 
 /// Reads an element of `eval_case_results`: the scores of the first response. It does not contain the case itself.
@@ -82,7 +85,7 @@ fn verdict(node: Node) -> Read<RubricScore> {
     let words = text(&["evaluated_rubric", "content", "property", "description"]);
     Ok(RubricScore {
         rubric_id: text(&["evaluated_rubric", "rubric_id"]).or(words).unwrap_or_default(),
-        score: Some(f64::from(u8::from(yes))),
+        score: Some(Score::of_flag(yes)),
         rationale: text(&["reasoning"]),
         votes: None,
     })

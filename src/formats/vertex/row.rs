@@ -59,7 +59,10 @@ pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
     expectations(node, &mut talk)?;
     outcome(node, &mut talk)?;
     let latency_s = cell(node, "latency_in_seconds").map(seconds).transpose()?.flatten();
-    let failed = cell(node, "failure").and_then(|cell| lax_float(cell.value)).map(|flag| flag >= 1.0);
+    let failed = cell(node, "failure")
+        .and_then(|cell| lax_float(cell.value))
+        .filter(|flag| !flag.is_nan())
+        .map(|flag| flag >= 1.0);
     if failed == Some(true) && talk.error.is_none() {
         talk.error = Some("the agent failed; the file does not contain the error".into());
     }
@@ -74,7 +77,10 @@ pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
             Some(scenario) => Conversation::Scenario(opened(scenario.value)),
             None => Conversation::Turns(talk.expected),
         },
-        created: cell(node, "creation_timestamp").and_then(|cell| lax_float(cell.value)).unwrap_or(0.0),
+        created: cell(node, "creation_timestamp")
+            .and_then(|cell| lax_float(cell.value))
+            .filter(|time| time.is_finite())
+            .unwrap_or(0.0),
         session_input: cell(node, "session_inputs")
             .map(|cell| in_text(cell, adk::session_input))
             .transpose()?,

@@ -62,7 +62,7 @@ pub(super) fn read(body: &Value, reading: Reading) -> Answer {
     Answer {
         text: text(body, reading),
         input_tokens: tokens("promptTokenCount"),
-        output_tokens: tokens("candidatesTokenCount") + tokens("thoughtsTokenCount"),
+        output_tokens: tokens("candidatesTokenCount").saturating_add(tokens("thoughtsTokenCount")),
     }
 }
 

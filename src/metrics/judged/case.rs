@@ -2,10 +2,10 @@
 
 use super::explain::explain;
 use super::seal::{CodeKey, Seal};
-use super::{JudgedMetric, Question, Verdict, evidence_text, findings, planted};
+use super::{JudgedMetric, Question, TurnVerdict, Verdict, evidence_text, findings, planted};
 use crate::domain::{
-    Asked, Finding, FindingRule, InvocationScore, Judgement, MetricResult, QuestionId, Reading, Sample,
-    Spent, Status,
+    Asked, Finding, FindingRule, InvocationScore, Judgement, MetricResult, NotFinite, QuestionId, Reading,
+    Sample, Score, Spent, Status,
 };
 use crate::metrics::measure::{Evidence, turn_count_mismatch};
 use crate::metrics::{Direction, registry};
@@ -72,18 +72,36 @@ impl<'a> JudgedCase<'a> {
             .iter()
             .map(|turn| registry::status_of(metric.direction, turn.score, threshold))
             .collect();
-        let per_invocation = verdict.turns.iter().zip(&statuses).map(|(turn, status)| InvocationScore {
-            score: turn.score,
-            status: *status,
-            explanation: turn.why.clone(),
-            details: None,
-            rubrics: turn.rubrics.clone(),
-        });
+        let scores = Score::check(verdict.score).and_then(|score| Ok((score, scores_of(&verdict.turns)?)));
+        let (score, of_turns) = match scores {
+            Ok(scores) => scores,
+            Err(why) => {
+                let judgement = self.judgement(answered, model, spent);
+                return MetricResult {
+                    judgement: Some(Box::new(judgement)),
+                    ..registry::without_finite_score(
+                        &metric.criterion,
+                        evidence.actual.len(),
+                        &why.to_string(),
+                    )
+                };
+            }
+        };
+        let per_invocation =
+            verdict.turns.iter().zip(of_turns).zip(&statuses).map(|((turn, score), status)| {
+                InvocationScore {
+                    score,
+                    status: *status,
+                    explanation: turn.why.clone(),
+                    details: None,
+                    rubrics: turn.rubrics.clone(),
+                }
+            });
         let judgement = Judgement {
             alone,
             reach,
             fragile,
-            position_bias: judge.position_bias(&answered),
+            position_bias: judge.position_bias(&answered).and_then(Score::new),
             warnings: planted::warnings(evidence),
             notes: match judge.has_details() {
                 true => evidence_text::unknown_details(evidence.actual).into_iter().collect(),
@@ -92,7 +110,7 @@ impl<'a> JudgedCase<'a> {
             ..self.judgement(answered, model, spent)
         };
         MetricResult {
-            score: verdict.score,
+            score,
             status,
             explanation: explain(&verdict, &judgement, status, threshold),
             findings: findings::of_verdict(&verdict, &judgement.questions, &statuses, status)
@@ -191,11 +209,11 @@ impl<'a> JudgedCase<'a> {
         };
         swapped(answered, |tried| take(judge.tally(evidence, tried)));
         orders.iter().for_each(|order| take(judge.tally(evidence, order)));
-        Reach { scores: Some((low, high)), fragile }
+        Reach { scores: Score::new(low).zip(Score::new(high)), fragile }
     }
 
     /// For each sample, the score if it were the only one.
-    fn alone(&self, answered: &[Asked]) -> Vec<Option<f64>> {
+    fn alone(&self, answered: &[Asked]) -> Vec<Option<Score>> {
         let most = answered.iter().map(|asked| asked.samples.len()).max().unwrap_or(0);
         if most < 2 {
             return Vec::new();
@@ -206,10 +224,15 @@ impl<'a> JudgedCase<'a> {
                 ..asked.clone()
             };
             let picked: Vec<Asked> = answered.iter().map(pick).collect();
-            self.metric.judge.tally(&self.evidence, &picked).score
+            self.metric.judge.tally(&self.evidence, &picked).score.and_then(Score::new)
         };
         (0..most).map(only).collect()
     }
+}
+
+/// The scores of turns.
+fn scores_of(turns: &[TurnVerdict]) -> Result<Vec<Option<Score>>, NotFinite> {
+    turns.iter().map(|turn| Score::check(turn.score)).collect()
 }
 
 /// Calls `look` with each variation of the answers in which one sample is replaced by a different one of its
@@ -239,7 +262,7 @@ fn swapped(answered: &[Asked], mut look: impl FnMut(&[Asked])) {
 /// The scores that are possible if one sample is replaced.
 struct Reach {
     /// The lowest and the highest score.
-    scores: Option<(f64, f64)>,
+    scores: Option<(Score, Score)>,
     /// Whether a replacement could leave something without a verdict.
     fragile: bool,
 }
@@ -247,6 +270,6 @@ struct Reach {
 /// The verdicts of a sample, without its texts.
 fn gist(sample: &Sample) -> (Option<u64>, Vec<(&str, Option<u64>)>) {
     let bits = |score: Option<f64>| score.map(f64::to_bits);
-    let verdicts = sample.verdicts.iter().map(|one| (one.rubric_id.as_str(), bits(one.score)));
-    (bits(sample.score), verdicts.collect())
+    let verdicts = sample.verdicts.iter().map(|one| (one.rubric_id.as_str(), bits(one.score())));
+    (bits(sample.score()), verdicts.collect())
 }

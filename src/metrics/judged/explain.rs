@@ -1,7 +1,7 @@
 //! The explanation of a judged result, in words.
 
 use super::{TurnVerdict, Verdict, broken};
-use crate::domain::{Judgement, Status};
+use crate::domain::{Judgement, Score, Status, compared_texts, score_text};
 
 pub(super) fn explain(
     verdict: &Verdict,
@@ -16,7 +16,8 @@ pub(super) fn explain(
     if let (Some(gap), Status::NotEvaluated) = (&verdict.gap, status) {
         words.push(gap.clone());
     }
-    if let Some(bias) = judgement.position_bias.filter(|bias| bias.abs() >= 0.005) {
+    let bias = judgement.position_bias.map(Score::get).filter(|bias| bias.abs() >= 0.005);
+    if let Some(bias) = bias {
         let place = if bias > 0.0 { "second" } else { "first" };
         words.push(format!(
             "position bias {bias:+.2}: the judge prefers the {place} response, whichever it is"
@@ -25,13 +26,17 @@ pub(super) fn explain(
     if judgement.is_unsteady(threshold) {
         words.push(match judgement.reach {
             Some((low, high)) if low < high => {
-                format!("unsteady: one vote changed could give {low:.2} to {high:.2}")
+                let text = |score: Score| match threshold {
+                    Some(threshold) => compared_texts(score.get(), threshold).0,
+                    None => score_text(score.get()),
+                };
+                format!("unsteady: one vote changed could give {} to {}", text(low), text(high))
             }
             _ => "unsteady: one vote changed could leave no verdict".into(),
         });
     }
     let of_rubrics = verdict.rubrics.iter().map(|rubric| {
-        let sign = match rubric.score {
+        let sign = match rubric.score() {
             Some(score) if score >= 1.0 => "✓",
             Some(_) => "✗",
             None => "?",
@@ -61,13 +66,15 @@ mod tests {
 
     #[test]
     fn an_unsteady_judgement_says_what_one_vote_could_change() {
-        let words = |reach, fragile| {
+        let words = |(low, high): (f64, f64), fragile| {
+            let reach = Score::new(low).zip(Score::new(high));
             let judgement = Judgement { reach, fragile, ..Judgement::default() };
             explain(&Verdict::default(), &judgement, Status::Passed, Some(0.5))
         };
-        let could = words(Some((0.25, 0.75)), false);
+        let could = words((0.25, 0.75), false);
         assert_eq!(could, "unsteady: one vote changed could give 0.25 to 0.75");
-        let fragile = words(Some((1.0, 1.0)), true);
+        assert_eq!(words((0.499, 1.0), false), "unsteady: one vote changed could give 0.499 to 1.00");
+        let fragile = words((1.0, 1.0), true);
         assert_eq!(fragile, "unsteady: one vote changed could leave no verdict");
     }
 }

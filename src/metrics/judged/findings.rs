@@ -44,7 +44,7 @@ fn first_failure(asked: &Asked) -> Option<Finding> {
 
 /// The finding for a rubric that is not met or has no verdict.
 fn on_rubric(rubric: &RubricScore, asked: &[&Asked]) -> Option<Finding> {
-    let rule = match rubric.score {
+    let rule = match rubric.score() {
         Some(score) if score >= 1.0 => return None,
         Some(_) => FindingRule::RubricNotMet,
         None => FindingRule::NoVerdict,
@@ -52,14 +52,14 @@ fn on_rubric(rubric: &RubricScore, asked: &[&Asked]) -> Option<Finding> {
     let says_no = |asked: &&Asked| {
         let no = asked.samples.iter().position(|sample| {
             let verdict = sample.verdicts.iter().find(|verdict| verdict.rubric_id == rubric.rubric_id);
-            verdict.is_some_and(|verdict| verdict.score.is_none_or(|score| score < 1.0))
+            verdict.is_some_and(|verdict| verdict.score().is_none_or(|score| score < 1.0))
         });
         no.map(|at| at as u32 + 1)
     };
     Some(Finding {
         rubric: Some(rubric.rubric_id.clone()),
         expected: Some(1.0.into()),
-        actual: rubric.score.map(Into::into),
+        actual: rubric.score().map(Into::into),
         sample: asked.iter().find_map(says_no),
         ..Finding::of(rule)
     })
@@ -67,6 +67,6 @@ fn on_rubric(rubric: &RubricScore, asked: &[&Asked]) -> Option<Finding> {
 
 /// The first sample whose score is 0 or missing, counted from 1.
 fn first_against(asked: &Asked) -> Option<u32> {
-    let against = asked.samples.iter().position(|sample| sample.score.is_none_or(|score| score <= 0.0));
+    let against = asked.samples.iter().position(|sample| sample.score().is_none_or(|score| score <= 0.0));
     against.map(|at| at as u32 + 1)
 }

@@ -9,7 +9,8 @@ use super::{
     AnswerShape, Judge, Question, TurnVerdict, Verdict, evidence_text, fill, is_answered, is_history,
 };
 use crate::domain::{
-    Asked, Criterion, Invocation, InvocationEvent, QuestionId, Reading, RubricScore, Sample, value_text,
+    Asked, Criterion, Invocation, InvocationEvent, QuestionId, Reading, RubricScore, Sample, Score,
+    value_text,
 };
 use crate::metrics::measure::{Evidence, mean};
 use crate::metrics::options::flag_option;
@@ -94,9 +95,9 @@ impl Hallucinations {
             Reading::Adk => labelled(reply).iter().map(|block| self.verdict(block)).collect(),
             Reading::Careful => self.careful(reply, asked, seal),
         };
-        sample.score = mean(verdicts.iter().filter_map(|one| one.score));
-        let unsupported = verdicts.iter().filter(|one| one.score == Some(0.0)).count();
-        sample.reason = match sample.score {
+        sample.score = mean(verdicts.iter().filter_map(|one| one.score())).and_then(Score::new);
+        let unsupported = verdicts.iter().filter(|one| one.score() == Some(0.0)).count();
+        sample.reason = match sample.score() {
             None => "no labels in the judge's answer".into(),
             Some(_) => format!("{unsupported} of {} sentences not supported", asked.len()),
         };
@@ -117,7 +118,7 @@ impl Hallucinations {
                     .collect();
                 let score = agreed(words.iter().map(score))?;
                 let (rubric_id, rationale) = (sentence.clone(), rationale(at));
-                Some(RubricScore { rubric_id, score: Some(score), rationale, votes: None })
+                Some(RubricScore { rubric_id, score: Score::new(score), rationale, votes: None })
             };
             asked.iter().enumerate().filter_map(of).collect()
         };
@@ -145,7 +146,7 @@ impl Hallucinations {
         let excerpt = excerpt.map(|text| format!(" “{text}”")).unwrap_or_default();
         RubricScore {
             rubric_id: block.sentence.clone(),
-            score: block.score(self.reading),
+            score: block.score(self.reading).and_then(Score::new),
             rationale: Some(format!("{}: {}{excerpt}", block.label, block.rationale)),
             votes: None,
         }
@@ -160,9 +161,9 @@ fn first_sample(answered: &[Asked], id: QuestionId) -> Option<&Sample> {
 /// Removes the label of a sentence that has different ones, and then duplicates.
 fn one_label_each(verdicts: &mut Vec<RubricScore>) {
     let scores: Vec<(String, Option<f64>)> =
-        verdicts.iter().map(|one| (one.rubric_id.clone(), one.score)).collect();
+        verdicts.iter().map(|one| (one.rubric_id.clone(), one.score())).collect();
     for verdict in verdicts.iter_mut() {
-        if scores.iter().any(|(id, score)| *id == verdict.rubric_id && *score != verdict.score) {
+        if scores.iter().any(|(id, score)| *id == verdict.rubric_id && *score != verdict.score()) {
             verdict.score = None;
             verdict.rationale = Some("the judge's answer contradicts itself".into());
         }
@@ -227,7 +228,7 @@ impl Hallucinations {
             return Some(format!("the response was not split into sentences: {why}"));
         }
         let verdicts = first_sample(answered, id).map_or(&[][..], |sample| &sample.verdicts);
-        match verdicts.iter().filter(|one| one.score.is_some()).count() {
+        match verdicts.iter().filter(|one| one.score().is_some()).count() {
             0 => Some("no sentence has a label".into()),
             labelled if labelled < wanted => {
                 Some(format!("{} of {wanted} sentences have no label", wanted - labelled))
@@ -325,7 +326,7 @@ impl Judge for Hallucinations {
             let samples: Vec<&Sample> = ids.iter().filter_map(|id| first_sample(answered, *id)).collect();
             let reasons: Vec<&str> = samples.iter().map(|sample| sample.reason.as_str()).collect();
             TurnVerdict {
-                score: mean(samples.iter().filter_map(|sample| sample.score)),
+                score: mean(samples.iter().filter_map(|sample| sample.score())),
                 why: if reasons.is_empty() { missing.unwrap_or_default() } else { reasons.join("; ") },
                 rubrics: Vec::new(),
             }

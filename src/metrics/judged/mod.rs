@@ -56,7 +56,7 @@ use super::measure::Evidence;
 use super::unusable::Unusable;
 use super::{Direction, info};
 use crate::domain::{
-    Asked, Criterion, CustomMetric, JudgeTemplate, QuestionId, Reading, Rubric, RubricScore, Sample,
+    Asked, Criterion, CustomMetric, JudgeTemplate, QuestionId, Reading, Rubric, RubricScore, Sample, Score,
 };
 
 /// A question for a judge.
@@ -117,7 +117,7 @@ pub(in crate::metrics) trait Judge: Send + Sync {
     /// questions before it.
     fn is_complete(&self, _evidence: &Evidence, answered: &[Asked], id: QuestionId) -> bool {
         let asked = answered.iter().find(|asked| asked.id == id);
-        asked.is_some_and(|asked| asked.samples.iter().all(|sample| sample.score.is_some()))
+        asked.is_some_and(|asked| asked.samples.iter().all(|sample| sample.score().is_some()))
     }
 
     /// For a choice between two responses, the answers with each order on its own; empty for other metrics.
@@ -280,7 +280,8 @@ fn is_answered(answered: &[Asked], id: QuestionId) -> bool {
 fn read_samples(asked: &mut Asked, read: impl Fn(&str) -> (Option<f64>, String, Vec<RubricScore>)) {
     for sample in &mut asked.samples {
         if let (Some(reply), None) = (&sample.reply, &sample.error) {
-            (sample.score, sample.reason, sample.verdicts) = read(reply);
+            let (score, reason, verdicts) = read(reply);
+            (sample.score, sample.reason, sample.verdicts) = (score.and_then(Score::new), reason, verdicts);
         }
     }
 }

@@ -46,9 +46,9 @@ impl ResponseVerdict {
     }
 
     fn turn(&self, asked: &Asked) -> TurnVerdict {
-        let votes = Votes::of(asked.samples.iter().map(|sample| sample.score));
-        let chosen = majority(&asked.samples, |sample: &Sample| sample.score);
-        let score = chosen.and_then(|sample| sample.score).filter(|_| all_answered(&asked.samples));
+        let votes = Votes::of(asked.samples.iter().map(|sample| sample.score()));
+        let chosen = majority(&asked.samples, |sample: &Sample| sample.score());
+        let score = chosen.and_then(|sample| sample.score()).filter(|_| all_answered(&asked.samples));
         let reason = chosen.map(|sample| sample.reason.as_str()).unwrap_or_default();
         let verdict = match score {
             Some(score) if score > 0.0 => "valid",

@@ -257,7 +257,7 @@ mod tests {
     fn read(reply: &str, said: &str) -> Vec<(String, Option<f64>)> {
         let found: Vec<RubricScore> =
             careful(reply, &rubrics(), &seal_of_response(said), QuestionId::default());
-        found.into_iter().map(|one| (one.rubric_id, one.score)).collect()
+        found.into_iter().map(|one| (one.rubric_id.clone(), one.score())).collect()
     }
 
     #[test]
@@ -278,7 +278,7 @@ mod tests {
         let read = |entries: &str| -> Vec<(String, Option<f64>)> {
             let found =
                 careful(&format!("{{\"verdicts\": [{entries}]}}"), &rubrics(), &seal, QuestionId::default());
-            found.into_iter().map(|one| (one.rubric_id, one.score)).collect()
+            found.into_iter().map(|one| (one.rubric_id.clone(), one.score())).collect()
         };
         let entry = |code: &str, verdict: &str| {
             format!(

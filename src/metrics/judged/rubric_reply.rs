@@ -2,7 +2,7 @@
 //!
 //! ADK counts labelled lines and drops a reply whose counts differ. The careful reading is in `rubric_careful`.
 
-use crate::domain::{Rubric, RubricScore};
+use crate::domain::{Rubric, RubricScore, Score};
 use regex::Regex;
 use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization;
@@ -64,7 +64,7 @@ pub(super) fn adk(reply: &str, rubrics: &[Rubric]) -> Vec<RubricScore> {
 pub(super) fn verdict(id: &str, block: Block) -> RubricScore {
     RubricScore {
         rubric_id: id.to_string(),
-        score: block.score,
+        score: block.score.and_then(Score::new),
         rationale: Some(block.rationale),
         votes: None,
     }

@@ -5,7 +5,9 @@ use super::{
     AnswerShape, Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text, fill,
     is_answered, is_history, majority, read_samples, rubric_careful, rubric_reply,
 };
-use crate::domain::{Asked, Criterion, Invocation, QuestionId, Reading, Rubric, RubricScore, Sample, Votes};
+use crate::domain::{
+    Asked, Criterion, Invocation, QuestionId, Reading, Rubric, RubricScore, Sample, Score, Votes,
+};
 use crate::metrics::measure::{Evidence, mean};
 use crate::metrics::unusable::Unusable;
 use serde_json::Value;
@@ -163,13 +165,13 @@ impl Rubrics {
         let of = |id: &str| -> Option<RubricScore> {
             let mine: Vec<&RubricScore> =
                 verdicts.iter().copied().filter(|one| one.rubric_id == id).collect();
-            let mut votes = Votes::of(mine.iter().map(|one| one.score));
+            let mut votes = Votes::of(mine.iter().map(|one| one.score()));
             let silent = asked.samples.iter().filter(|s| s.verdicts.iter().all(|one| one.rubric_id != id));
             votes.none += silent.count() as u32;
-            majority(&mine, |one| one.score).map(|one| RubricScore { votes: Some(votes), ..(*one).clone() })
+            majority(&mine, |one| one.score()).map(|one| RubricScore { votes: Some(votes), ..(*one).clone() })
         };
         let rubrics: Vec<RubricScore> = ids.into_iter().filter_map(of).collect();
-        let score = mean(rubrics.iter().filter_map(|rubric| rubric.score));
+        let score = mean(rubrics.iter().filter_map(|rubric| rubric.score()));
         let why = match rubrics.is_empty() {
             true => "no verdicts in the judge's answers".to_string(),
             false => String::new(),
@@ -182,7 +184,7 @@ impl Rubrics {
         self.turns(evidence.actual.len()).filter(|turn| !is_history(evidence, *turn)).find_map(|at| {
             let rubrics = self.of_turn(evidence, at).ok()?;
             let judged = |rubric: &&Rubric| {
-                turns[at].rubrics.iter().any(|one| one.rubric_id == rubric.id && one.score.is_some())
+                turns[at].rubrics.iter().any(|one| one.rubric_id == rubric.id && one.score().is_some())
             };
             let missing: Vec<&str> =
                 rubrics.iter().filter(|rubric| !judged(rubric)).map(|rubric| rubric.id.as_str()).collect();
@@ -229,7 +231,7 @@ impl Judge for Rubrics {
                     Reading::Adk => rubric_reply::adk(reply, &rubrics),
                     Reading::Careful => rubric_careful::careful(reply, &rubrics, seal, id),
                 };
-                let score = mean(verdicts.iter().filter_map(|one| one.score));
+                let score = mean(verdicts.iter().filter_map(|one| one.score()));
                 let why = if verdicts.is_empty() { "no verdicts in the judge's answer" } else { "" };
                 (score, why.to_string(), verdicts)
             });
@@ -239,7 +241,7 @@ impl Judge for Rubrics {
     fn is_complete(&self, evidence: &Evidence, answered: &[Asked], id: QuestionId) -> bool {
         let rubrics = self.of_turn(evidence, self.read_as(evidence, id)).unwrap_or_default();
         let has_verdict = |sample: &Sample, rubric: &Rubric| {
-            sample.verdicts.iter().any(|one| one.rubric_id == rubric.id && one.score.is_some())
+            sample.verdicts.iter().any(|one| one.rubric_id == rubric.id && one.score().is_some())
         };
         let asked = answered.iter().find(|asked| asked.id == id);
         asked.is_some_and(|asked| {
@@ -257,7 +259,7 @@ impl Judge for Rubrics {
         let gap = self.gap(evidence, &turns);
         let all: Vec<&RubricScore> = turns.iter().flat_map(|turn| &turn.rubrics).collect();
         Verdict {
-            score: mean(all.iter().filter_map(|rubric| rubric.score)),
+            score: mean(all.iter().filter_map(|rubric| rubric.score())),
             rubrics: over_turns(&all),
             gap,
             turns,
@@ -282,7 +284,7 @@ fn over_turns(all: &[&RubricScore]) -> Vec<RubricScore> {
         });
         RubricScore {
             rubric_id: id.to_string(),
-            score: mean(mine.iter().filter_map(|one| one.score)),
+            score: mean(mine.iter().filter_map(|one| one.score())).and_then(Score::new),
             rationale: match mine[..] {
                 [only] => only.rationale.clone(),
                 _ => None,

@@ -4,7 +4,7 @@
 use super::seal::Seal;
 use super::{Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, read_samples};
 use crate::domain::{
-    Asked, Content, Invocation, InvocationEvent, Part, QuestionId, RubricScore, finite_number,
+    Asked, Content, Invocation, InvocationEvent, Part, QuestionId, RubricScore, Score, finite_number,
 };
 use crate::metrics::measure::{Evidence, mean};
 use serde_json::{Map, Value, json};
@@ -186,7 +186,7 @@ impl Judge for Served {
                 (turns.get_mut(asked.id.turn), asked.samples.first(), all_answered(&asked.samples))
             {
                 *turn = TurnVerdict {
-                    score: sample.score,
+                    score: sample.score(),
                     why: sample.reason.clone(),
                     rubrics: sample.verdicts.clone(),
                 };
@@ -221,7 +221,7 @@ fn read(reply: &str) -> (Option<f64>, String, Vec<RubricScore>) {
         let yes = verdict.get("verdict").and_then(Value::as_bool).unwrap_or(false);
         rubrics.push(RubricScore {
             rubric_id: id.unwrap_or_else(|| format!("rubric_{at}")),
-            score: Some(f64::from(u8::from(yes))),
+            score: Some(Score::of_flag(yes)),
             rationale: of("/reasoning"),
             votes: None,
         });
@@ -341,7 +341,7 @@ mod tests {
         let (score, why, rubrics) = read(&reply.to_string());
         assert_eq!((score, why.as_str()), (Some(0.5), "e"));
         let rubrics: Vec<(&str, Option<f64>)> =
-            rubrics.iter().map(|r| (r.rubric_id.as_str(), r.score)).collect();
+            rubrics.iter().map(|r| (r.rubric_id.as_str(), r.score())).collect();
         assert_eq!(rubrics, [("d", Some(1.0)), ("s", Some(0.0)), ("explanation", None)]);
         let failed = json!({"metricResults": [{"error": {"message": "quota"}}]});
         assert_eq!(read(&failed.to_string()).0, None);

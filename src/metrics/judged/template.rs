@@ -118,17 +118,17 @@ impl Template {
         }
         // Both orders have the same weight, however many of their samples are unclear. If one has no verdict, there
         // is no score.
-        let of_order = |one: &&Asked| mean(one.samples.iter().filter_map(|sample| sample.score));
+        let of_order = |one: &&Asked| mean(one.samples.iter().filter_map(|sample| sample.score()));
         let orders: Vec<Option<f64>> = asked.iter().map(of_order).collect();
         let score = match self.is_flipped() {
             true => {
                 orders.iter().copied().collect::<Option<Vec<f64>>>().and_then(|all| mean(all.into_iter()))
             }
-            false => mean(samples().filter_map(|sample| sample.score)),
+            false => mean(samples().filter_map(|sample| sample.score())),
         };
         let why = match (score, &self.template.baseline) {
             (Some(score), Some(_)) => {
-                let count = |wanted: f64| samples().filter(|sample| sample.score == Some(wanted)).count();
+                let count = |wanted: f64| samples().filter(|sample| sample.score() == Some(wanted)).count();
                 let word = match score {
                     score if score > 0.5 => "candidate",
                     score if score < 0.5 => "baseline",
@@ -165,7 +165,7 @@ impl Judge for Template {
     fn position_bias(&self, answered: &[Asked]) -> Option<f64> {
         let score = |turn: usize, step: usize| {
             let asked = answered.iter().find(|asked| asked.id.turn == turn && asked.id.step == step)?;
-            mean(asked.samples.iter().filter_map(|sample| sample.score))
+            mean(asked.samples.iter().filter_map(|sample| sample.score()))
         };
         let turns = answered.iter().filter(|asked| asked.id.step == 1).map(|asked| asked.id.turn);
         // In the first question, the candidate is the second response.

@@ -55,11 +55,11 @@ impl UserQuality {
     }
 
     fn judged(&self, asked: &Asked) -> TurnVerdict {
-        let chosen = majority(&asked.samples, |sample: &Sample| sample.score);
-        let votes = Votes::of(asked.samples.iter().map(|sample| sample.score));
+        let chosen = majority(&asked.samples, |sample: &Sample| sample.score());
+        let votes = Votes::of(asked.samples.iter().map(|sample| sample.score()));
         let reason = chosen.map(|sample| sample.reason.as_str()).unwrap_or_default();
         TurnVerdict {
-            score: chosen.and_then(|sample| sample.score),
+            score: chosen.and_then(|sample| sample.score()),
             why: format!("{}: {reason}", votes.words()),
             rubrics: Vec::new(),
         }

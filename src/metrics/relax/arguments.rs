@@ -101,10 +101,36 @@ struct ChangedCall {
 fn changed_calls(attempt: &Attempt, matcher: &Matcher, found: &mut Vec<ChangedCall>) {
     for (expected, actual) in attempt.expected.iter().zip(attempt.actual.iter()) {
         let (expected, actual) = (expected.calls(), actual.calls());
-        for pair in align(&expected, &actual).pairs {
+        let pairs = align(&expected, &actual).pairs;
+        for pair in &pairs {
             if let (PairKind::Changed, Some(e), Some(a)) = (pair.kind, pair.expected, pair.actual) {
                 found.push(ChangedCall::of(expected[e], actual[a], matcher));
             }
+        }
+        let missing = pairs.iter().filter(|pair| pair.kind == PairKind::Missing);
+        let missing = missing.filter_map(|pair| pair.expected.map(|at| expected[at]));
+        let extra = pairs.iter().filter(|pair| pair.kind == PairKind::Extra);
+        let extra = extra.filter_map(|pair| pair.actual.map(|at| actual[at]));
+        moved_calls(missing.collect(), extra.collect(), matcher, found);
+    }
+}
+
+/// Adds the calls that were made in another place with other arguments: each missing call with the extra one of the same
+/// tool that differs in the fewest arguments.
+fn moved_calls(
+    missing: Vec<&ToolCall>,
+    mut extra: Vec<&ToolCall>,
+    matcher: &Matcher,
+    found: &mut Vec<ChangedCall>,
+) {
+    /// More calls are not paired, since that takes quadratic time.
+    const AT_MOST: usize = 100;
+    for expected in missing.into_iter().take(AT_MOST) {
+        let same_tool = extra.iter().enumerate().take(AT_MOST).filter(|(_, call)| call.name == expected.name);
+        let changed = same_tool.map(|(at, call)| (at, ChangedCall::of(expected, call, matcher)));
+        if let Some((at, changed)) = changed.min_by_key(|(_, changed)| changed.counted.len()) {
+            extra.remove(at);
+            found.push(changed);
         }
     }
 }

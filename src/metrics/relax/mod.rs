@@ -125,14 +125,15 @@ fn for_calls(attempts: &[&Attempt]) -> Vec<WhatIf> {
     let nothing = [WhatIf::default()];
     let comparing: &[MatchType] = if is_off { &[] } else { &types };
     let mut changes = with(&nothing, comparing);
-    for arguments in [&exact, &ignoring] {
-        for change in arguments {
-            changes.push(change.clone());
-            changes.extend(with(std::slice::from_ref(change), comparing));
-        }
-    }
+    let with_types = |arguments: &[WhatIf]| -> Vec<WhatIf> {
+        let each = arguments.iter().map(std::slice::from_ref);
+        each.flat_map(|change| [change.to_vec(), with(change, comparing)].concat()).collect()
+    };
+    changes.extend(with_types(&exact));
     let of_calls = thresholds(attempts, |metric| compared_by(&criterion_of(metric)).is_some());
     changes.extend(of_calls.map(|thresholds| WhatIf { thresholds, ..WhatIf::default() }));
+    // What turns a comparison off comes last.
+    changes.extend(with_types(&ignoring));
     if is_off {
         changes.extend(with(&nothing, &types));
         changes.extend(with(&exact, &types));
@@ -198,9 +199,8 @@ fn thresholds(attempts: &[&Attempt], of: impl Fn(&MetricResult) -> bool) -> Opti
         results().filter(|metric| has_failed(metric) && of(metric)).map(|metric| &metric.metric).collect();
     let threshold_of = |name: &String| {
         let deciding = results().filter(|metric| metric.metric == *name && metric.threshold.is_some());
-        let scores: Vec<(f64, Criterion)> = deciding
-            .map(|metric| Some((metric.score.filter(|score| score.is_finite())?, criterion_of(metric))))
-            .collect::<Option<_>>()?;
+        let scores: Vec<(f64, Criterion)> =
+            deciding.map(|metric| Some((metric.score()?, criterion_of(metric)))).collect::<Option<_>>()?;
         let direction = direction_of(&scores.first()?.1);
         let scores = scores.iter().map(|(score, _)| *score);
         let loosest = match direction {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::domain::{AttemptKey, Content, Criterion, Invocation, ToolCall, Trajectory, case_status};
+use crate::domain::{AttemptKey, Content, Criterion, Invocation, Score, ToolCall, Trajectory, case_status};
 use crate::metrics::{Evidence, score_case};
 use serde_json::{Value, json};
 
@@ -45,7 +45,13 @@ fn the_smallest_one_is_found() {
     assert_eq!(words(json!([a]), json!([["a", {"x": 3, "y": 2}]]), same).as_deref(), Some("a: x ignore"));
     assert_eq!(
         words(json!([a, b]), json!([b, ["a", {"x": 3, "y": 2}]]), same).as_deref(),
-        Some("ANY_ORDER + arguments ignored")
+        Some("ANY_ORDER + a: x ignore"),
+        "a call that moved is compared with the one of the same tool"
+    );
+    let named = |name: &str| json!(["a", {"x": 1, "name": name}]);
+    assert_eq!(
+        words(json!([named("Oslo"), b]), json!([b, named("oslo")]), same).as_deref(),
+        Some("ANY_ORDER + a: name case")
     );
     assert_eq!(
         words(json!([a]), json!([a]), "the lamp is on").as_deref(),
@@ -122,7 +128,7 @@ fn a_threshold_is_the_score_and_never_the_lowest_score() {
         attempt.status = Status::Failed;
         attempt.metrics = vec![MetricResult {
             metric: metric.into(),
-            score: Some(score),
+            score: Score::new(score),
             threshold: Some(threshold),
             status: Status::Failed,
             ..attempt.metrics[1].clone()

@@ -7,7 +7,9 @@ use super::reason::{note_reason, reason};
 use super::state::{Node, Pane};
 use crate::analysis::PassCount;
 use crate::diff::{Span, wrap_line};
-use crate::domain::{AttemptSummary, MetricSummary, Status, Totals, clean_line, score_text, seconds_text};
+use crate::domain::{
+    AttemptSummary, MetricSummary, Score, Status, Totals, clean_line, score_text, seconds_text,
+};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::case_trend::{points, put_sparkline};
 use crate::explorer::commands::enabled::can_write_set;
@@ -404,21 +406,21 @@ fn score_words(metric: &MetricSummary) -> String {
     if !metric.rubrics.is_empty() {
         return rubric_words(&metric.rubrics);
     }
-    match metric.score {
+    match metric.score() {
         Some(score) => format!("{} {}", metric.status.glyph(), score_text(score)),
         None => metric.status.glyph().to_string(),
     }
 }
 
 /// How many rubrics hold, and a sign for each in its place.
-fn rubric_words(rubrics: &[Option<f64>]) -> String {
-    let sign = |rubric: &Option<f64>| match rubric {
-        Some(score) if *score >= 1.0 => '✓',
-        Some(score) if *score > 0.0 => '◐',
+fn rubric_words(rubrics: &[Option<Score>]) -> String {
+    let sign = |rubric: &Option<Score>| match rubric {
+        Some(score) if *score >= Score::ONE => '✓',
+        Some(score) if *score > Score::ZERO => '◐',
         Some(_) => '✗',
         None => '?',
     };
-    let held = rubrics.iter().filter(|rubric| rubric.is_some_and(|score| score >= 1.0)).count();
+    let held = rubrics.iter().filter(|rubric| rubric.is_some_and(|score| score >= Score::ONE)).count();
     format!("{held}/{} {}", rubrics.len(), rubrics.iter().map(sign).collect::<String>())
 }
 

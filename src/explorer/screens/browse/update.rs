@@ -223,7 +223,11 @@ fn passed_thousandths(model: &Model, case: CaseRef) -> usize {
 fn lowest_score(model: &Model, case: CaseRef) -> i64 {
     let attempts = model.outcomes.get(case).into_iter().flat_map(|outcome| &outcome.attempts);
     let deciding = attempts.flat_map(|attempt| &attempt.metrics).filter(|metric| metric.threshold.is_some());
-    deciding.filter_map(|metric| metric.score).map(|score| (score * 1000.0) as i64).min().unwrap_or(i64::MAX)
+    deciding
+        .filter_map(|metric| metric.score())
+        .map(|score| (score * 1000.0) as i64)
+        .min()
+        .unwrap_or(i64::MAX)
 }
 
 fn turns(model: &Model, case: CaseRef) -> usize {

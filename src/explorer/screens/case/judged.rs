@@ -87,7 +87,7 @@ impl Lines {
         judgement: &Judgement,
         people: &[HumanVerdict],
     ) {
-        let numbers = match (metric.score, metric.threshold) {
+        let numbers = match (metric.score(), metric.threshold) {
             (Some(score), Some(threshold)) => {
                 let (score, threshold) = compared_texts(score, threshold);
                 format!("  {score} / {threshold}")
@@ -138,7 +138,7 @@ impl Lines {
             }
             "support" => {
                 for verdict in asked.samples.iter().flat_map(|sample| &sample.verdicts) {
-                    self.say(0, &[sign(verdict.score), plain(&verdict.rubric_id)]);
+                    self.say(0, &[sign(verdict.score()), plain(&verdict.rubric_id)]);
                     self.say(4, &[faint(verdict.rationale.as_deref().unwrap_or_default())]);
                 }
             }
@@ -149,12 +149,12 @@ impl Lines {
                     0,
                     &[
                         plain("votes  "),
-                        plain(&ballot(&asked.samples, |one| one.score)),
+                        plain(&ballot(&asked.samples, |one| one.score())),
                         faint(&format!("  {votes}")),
                     ],
                 );
                 for (at, sample) in asked.samples.iter().enumerate() {
-                    self.sample(at, sample.score, &sample.reason, sample);
+                    self.sample(at, sample.score(), &sample.reason, sample);
                 }
             }
         }
@@ -172,10 +172,10 @@ impl Lines {
         let text = rubrics.iter().find(|rubric| rubric.id == *id).and_then(|rubric| rubric.text.as_deref());
         let votes = verdict.votes.unwrap_or_else(|| asked.votes_on(id));
         let of = |sample: &Sample| {
-            sample.verdicts.iter().find(|one| one.rubric_id == *id).and_then(|one| one.score)
+            sample.verdicts.iter().find(|one| one.rubric_id == *id).and_then(|one| one.score())
         };
         let heads = [
-            sign(verdict.score),
+            sign(verdict.score()),
             span(id, Tone::Key),
             plain("  "),
             plain(&ballot(&asked.samples, of)),
@@ -189,7 +189,7 @@ impl Lines {
         for (at, sample) in asked.samples.iter().enumerate() {
             let said = sample.verdicts.iter().find(|one| one.rubric_id == *id);
             let why = said.and_then(|said| said.rationale.as_deref()).unwrap_or("no verdict");
-            self.sample(at, said.and_then(|said| said.score), why, sample);
+            self.sample(at, said.and_then(|said| said.score()), why, sample);
         }
     }
 
@@ -250,13 +250,14 @@ fn ballot(samples: &[Sample], score: impl Fn(&Sample) -> Option<f64>) -> String 
 /// The judge model, what was spent, the distance to the threshold, and how far the samples differ.
 fn headline(metric: &MetricResult, judgement: &Judgement) -> String {
     let mut words = vec![judgement.model.clone(), judgement.spent.words()];
-    if let (Some(score), Some(threshold)) = (metric.score, metric.threshold) {
+    if let (Some(score), Some(threshold)) = (metric.score(), metric.threshold) {
         let side = if score >= threshold { "above" } else { "below" };
         let (distance, _) = compared_texts((score - threshold).abs(), 0.0);
         words.push(format!("{distance} {side} the threshold"));
     }
     if let Some((low, high)) = judgement.spread() {
-        words.push(format!("single samples {low:.2} to {high:.2}"));
+        let text = |score: f64| metric.threshold.map_or(score_text(score), |of| compared_texts(score, of).0);
+        words.push(format!("single samples {} to {}", text(low), text(high)));
     }
     if let Some(bias) = judgement.position_bias {
         words.push(format!("position bias {bias:+.2}"));

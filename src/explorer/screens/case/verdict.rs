@@ -149,7 +149,7 @@ fn in_order(attempt: &AttemptSummary) -> Vec<&MetricSummary> {
 }
 
 fn metric_lines(metric: &MetricSummary, width: usize, whole: bool, lines: &mut Vec<VerdictLine>) {
-    let numbers = match (metric.score, metric.threshold) {
+    let numbers = match (metric.score(), metric.threshold) {
         (Some(score), Some(threshold)) => {
             let (score, threshold) = compared_texts(score, threshold);
             format!("{score} / {threshold}")

@@ -116,7 +116,7 @@ fn metric_lines(lines: &mut Vec<ColumnLine>, before: Option<&Arc<Attempt>>, afte
 
 fn score_words(metrics: &[MetricResult], name: &str) -> String {
     let metric = metrics.iter().find(|metric| metric.metric == name);
-    metric.map_or("·".to_string(), |metric| match metric.score {
+    metric.map_or("·".to_string(), |metric| match metric.score() {
         Some(score) => format!("{} {}", metric.status.glyph(), score_text(score)),
         None => metric.status.glyph().to_string(),
     })

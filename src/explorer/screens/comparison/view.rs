@@ -2,8 +2,7 @@
 
 use crate::analysis::{CaseFate, ChangedCondition, ComparedCase, PassCount};
 use crate::diff::{Span, Tone, wrap_line};
-use crate::domain::EndedAttempt;
-use crate::domain::{Status, clean_line, worst_attempt};
+use crate::domain::{EndedAttempt, Status, clean_line, difference_text, statistic_text, worst_attempt};
 use crate::explorer::Layout;
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::screens::comparison::state::{
@@ -212,7 +211,8 @@ fn metrics(model: &Model, pair: &ComparedPair, area: Rect, theme: &Theme, buffer
         line(&format!("{}{other}", clean_line(&metric.metric)), Role::Key, buffer);
         let test = pair.found.score_words(metric.test);
         let difference = metric.after - metric.before;
-        let words = format!("  {:.3} → {:.3}  {difference:+.3}  {test}", metric.before, metric.after);
+        let (before, after) = (statistic_text(metric.before), statistic_text(metric.after));
+        let words = format!("  {before} → {after}  {}  {test}", difference_text(difference, 3));
         line(&words, Role::Text, buffer);
     }
     if pair.found.metrics.iter().any(|metric| metric.test.p().is_some()) && area.height > 12 {

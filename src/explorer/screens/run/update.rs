@@ -164,7 +164,7 @@ pub(crate) fn cancel_all(model: &mut Model) -> Vec<Effect> {
         Some(_) => CancelReason::Stop,
     };
     let words = match reason {
-        CancelReason::Finish => {
+        CancelReason::Finish | CancelReason::FinishConversations => {
             format!("finishing the attempts in flight; {} again stops now", CANCEL_ALL.key())
         }
         CancelReason::Stop => "stopping".to_string(),

@@ -3,6 +3,7 @@
 use super::chart;
 use super::state::{Series, TrendsScreen};
 use crate::analysis::block;
+use crate::domain::{difference_text, score_text};
 use crate::explorer::case_trend::OTHER_CRITERIA;
 use crate::explorer::layout::{Layout, case_rows};
 use crate::explorer::model::{Model, Screen};
@@ -105,7 +106,7 @@ impl Series {
     pub(super) fn words(&self, value: f64) -> String {
         match self.metric {
             None => format!("{:.0} %", value * 100.0),
-            Some(_) => format!("{value:.2}"),
+            Some(_) => score_text(value),
         }
     }
 
@@ -113,7 +114,7 @@ impl Series {
     pub(super) fn difference(&self, difference: f64) -> String {
         match self.metric {
             None => format!("{:+.0} pp", difference * 100.0),
-            Some(_) => format!("{difference:+.2}"),
+            Some(_) => difference_text(difference, 2),
         }
     }
 

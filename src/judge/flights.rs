@@ -1,0 +1,124 @@
+//! Equal requests at the same time: the first one is sent, and the others get its response.
+
+use crate::store::CachedResponse;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+/// The requests that are sent now, by their digests.
+#[derive(Debug, Default)]
+pub(super) struct Flights {
+    flights: Mutex<HashMap<String, Weak<Flight>>>,
+}
+
+/// Equal requests, of which one at a time is sent until one of them ends.
+#[derive(Debug)]
+pub(super) struct Flight {
+    /// One permit, for the request that is sent. Closed when a request has ended.
+    turn: Semaphore,
+    response: OnceLock<CachedResponse>,
+}
+
+/// What a request of a flight has to do.
+pub(super) enum Turn<'a> {
+    /// It is sent, and its end is passed to [`Leader::ends`]. If it is cancelled before, another one is sent.
+    Send(Leader<'a>),
+    /// It is sent: an equal request has ended without a response that can be used.
+    SendAlone,
+    /// It is not sent: this is the response to an equal request.
+    Shared(CachedResponse),
+}
+
+/// The request of a flight that is sent.
+pub(super) struct Leader<'a> {
+    flight: &'a Flight,
+    _permit: SemaphorePermit<'a>,
+}
+
+impl Flights {
+    /// The flight of the requests with this digest.
+    pub(super) fn of(&self, digest: &str) -> Arc<Flight> {
+        let mut flights = self.flights.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(flight) = flights.get(digest).and_then(Weak::upgrade) {
+            return flight;
+        }
+        flights.retain(|_, flight| flight.strong_count() > 0);
+        let flight = Arc::new(Flight { turn: Semaphore::new(1), response: OnceLock::new() });
+        flights.insert(digest.to_string(), Arc::downgrade(&flight));
+        flight
+    }
+}
+
+impl Flight {
+    /// Waits until the request has to be sent or has a response.
+    pub(super) async fn turn(&self) -> Turn<'_> {
+        match (self.turn.acquire().await, self.response.get()) {
+            (_, Some(response)) => Turn::Shared(response.clone()),
+            (Ok(permit), None) => Turn::Send(Leader { flight: self, _permit: permit }),
+            (Err(_), None) => Turn::SendAlone,
+        }
+    }
+}
+
+impl Leader<'_> {
+    /// Ends the wait of the others: with a response that can be used, or without one.
+    pub(super) fn ends(self, response: Option<CachedResponse>) {
+        if let Some(response) = response {
+            let _ = self.flight.response.set(response);
+        }
+        self.flight.turn.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    fn poll<F: Future>(future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
+        future.poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    fn response() -> CachedResponse {
+        CachedResponse { text: "yes".into(), input_tokens: 1, output_tokens: 1 }
+    }
+
+    #[test]
+    fn the_others_get_the_response_of_the_first_request() {
+        let flights = Flights::default();
+        let (one, two) = (flights.of("a"), flights.of("a"));
+        assert!(!Arc::ptr_eq(&one, &flights.of("b")));
+        let mut first = pin!(one.turn());
+        let Poll::Ready(Turn::Send(leader)) = poll(first.as_mut()) else { panic!("nothing is sent yet") };
+        let mut second = pin!(two.turn());
+        assert!(poll(second.as_mut()).is_pending());
+        leader.ends(Some(response()));
+        let Poll::Ready(Turn::Shared(shared)) = poll(second.as_mut()) else { panic!("it has a response") };
+        assert_eq!(shared.text, "yes");
+    }
+
+    #[test]
+    fn a_request_that_is_cancelled_hands_over() {
+        let flight = Flights::default().of("a");
+        let mut first = pin!(flight.turn());
+        let Poll::Ready(Turn::Send(leader)) = poll(first.as_mut()) else { panic!() };
+        let (mut second, mut third) = (pin!(flight.turn()), pin!(flight.turn()));
+        assert!(poll(second.as_mut()).is_pending() && poll(third.as_mut()).is_pending());
+        drop(leader);
+        let Poll::Ready(Turn::Send(leader)) = poll(second.as_mut()) else { panic!("it is sent now") };
+        assert!(poll(third.as_mut()).is_pending());
+        // Without a response, the others do not wait for one another.
+        leader.ends(None);
+        assert!(matches!(poll(third.as_mut()), Poll::Ready(Turn::SendAlone)));
+    }
+
+    #[test]
+    fn flights_that_ended_are_forgotten() {
+        let flights = Flights::default();
+        for digest in 0..100 {
+            drop(flights.of(&digest.to_string()));
+        }
+        assert_eq!(flights.flights.lock().unwrap().len(), 1);
+    }
+}
