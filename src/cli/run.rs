@@ -2,7 +2,7 @@
 
 use super::addresses::{can_write_output, fill_result};
 use super::args::{CaseArgs, ReportTo, RunArgs, ScoreArgs};
-use super::exit_code::{Tolerated, baseline, counted_changes, exit_of};
+use super::exit_code::{Tolerated, baseline, exit_of, is_counted_change};
 use super::find_run::find_run;
 use super::live_run::carry_to_the_end;
 use super::output::{json_output, paint, say, tell};
@@ -225,7 +225,7 @@ fn conclude(
         failures: cases.max_failures,
         changed: change
             .filter(|_| !cases.fail_on.is_empty())
-            .map(|change| counted_changes(&cases.fail_on, change.broke, change.removed)),
+            .map(|change| is_counted_change(&cases.fail_on, (change.broke, change.fell), change.removed)),
     };
     exit_of(state, &tolerated, interrupted, bad_input)
 }

@@ -70,6 +70,15 @@ impl RunPlan {
         self.name_of_set(self.cases.set(case))
     }
 
+    /// The id of a case, after the name of its set if the run has several.
+    pub fn case_name(&self, case: usize) -> Cow<'_, str> {
+        let eval_id = self.cases.eval_id(case);
+        match self.sets.len() {
+            0 | 1 => Cow::Borrowed(eval_id),
+            _ => Cow::Owned(format!("{} › {eval_id}", self.set_name(case))),
+        }
+    }
+
     /// The name of a set in messages: its id, followed by its file if another set of the run has the same id.
     pub fn name_of_set(&self, at: usize) -> Cow<'_, str> {
         let set = &self.sets[at];

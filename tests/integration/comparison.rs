@@ -100,7 +100,7 @@ fn the_same_agent_with_more_attempts_is_no_change() {
         let listed = text(&run(&place, &[], &["compare", first, second, "--fail-on", "broke"]));
         assert!(
             listed.contains(
-                ": 0 broke, 0 fixed, 7 unclear  (by rates, because the numbers of attempts differ: "
+                ": 0 broke, 0 fixed, 7 unclear  (by rates, because the numbers of evaluated attempts differ: "
             ),
             "{listed}"
         );
@@ -133,15 +133,69 @@ fn the_same_agent_with_more_attempts_is_no_change() {
 #[test]
 fn a_case_that_passed_and_never_passes_now_broke() {
     let place = place_with(&CASES);
-    run(&place, &ONE, &["run", "s.evalset.json"]);
-    run(&place, &[], &["runs", "pin", "last"]);
     let mut plans = FIVE;
+    plans[1].1 = "PPPPP";
+    run(&place, &plans, &["run", "s.evalset.json", "--repeat", "5"]);
+    run(&place, &[], &["runs", "pin", "last"]);
     plans[1].1 = "FFFFF";
     let args = ["run", "s.evalset.json", "--repeat", "5", "--fail-on", "broke"];
     let compared = run(&place, &plans, &args);
     assert_eq!(compared.status.code(), Some(1), "{}", both(&compared));
-    assert!(both(&compared).contains("vs baseline: 1 broke, 0 fixed, 6 unclear"), "{}", both(&compared));
+    assert!(both(&compared).contains("vs baseline: 1 broke, 0 fixed"), "{}", both(&compared));
     assert!(both(&compared).contains("passed before: s › b\n"), "{}", both(&compared));
+}
+
+#[test]
+fn a_rate_that_fell_significantly_fails_a_run_without_a_case_that_broke() {
+    let place = place_with(&CASES);
+    let mut plans = ONE.map(|(case, _)| (case, "PPPPP"));
+    plans[0].1 = "PPPPF";
+    run(&place, &plans, &["run", "s.evalset.json", "--repeat", "5"]);
+    run(&place, &[], &["runs", "pin", "last"]);
+    let worse = ONE.map(|(case, _)| (case, "PFPPF"));
+    let fell = "; the pass rate fell from 98.0 % to 60.0 % (p < 0.0001)";
+    let compared = run(&place, &worse, &["run", "s.evalset.json", "--repeat", "5", "--fail-on", "broke"]);
+    assert_eq!(compared.status.code(), Some(1), "{}", both(&compared));
+    assert!(both(&compared).contains("vs baseline: 0 broke, 0 fixed, 9 unclear; "), "{}", both(&compared));
+    assert!(both(&compared).contains(fell), "{}", both(&compared));
+    let listed = run(&place, &[], &["compare", "baseline", "last", "--fail-on", "broke"]);
+    assert_eq!((listed.status.code(), both(&listed).contains(fell)), (Some(1), true), "{}", both(&listed));
+    let json = run(&place, &[], &["compare", "baseline", "last", "--json", "--fail-on", "removed"]);
+    assert_eq!(json.status.code(), Some(0));
+    let json: Value = serde_json::from_str(&text(&json)).unwrap();
+    assert_eq!(json["overall"]["rate_change"]["direction"], "fell", "{json}");
+    assert_eq!(json["cases"][0]["after"]["evaluated"], 5, "{json}");
+    // Better is no failure.
+    run(&place, &[], &["runs", "pin", "last"]);
+    let better = run(&place, &plans, &["run", "s.evalset.json", "--repeat", "5", "--fail-on", "broke"]);
+    assert_eq!(better.status.code(), Some(0), "{}", both(&better));
+    assert!(both(&better).contains("; the pass rate rose from 60.0 % to 98.0 %"), "{}", both(&better));
+}
+
+#[test]
+fn renamed_cases_and_files_are_not_removed() {
+    let place = place_with(&["a", "b"]);
+    let plans = [("a", "P"), ("b", "P"), ("z", "P")];
+    run(&place, &plans, &["run", "s.evalset.json"]);
+    run(&place, &[], &["runs", "pin", "last"]);
+    std::fs::write(place.path().join("other.evalset.json"), set_of("other", &["z"])).unwrap();
+    let args = ["run", "other.evalset.json", "--fail-on", "removed"];
+    // Another file is run than the one that has the cases under its new name.
+    std::fs::rename(place.path().join("s.evalset.json"), place.path().join("t.evalset.json")).unwrap();
+    let ran = run(&place, &plans, &args);
+    assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
+    assert!(both(&ran).contains("2 not in this run"), "{}", both(&ran));
+    // A case has another name.
+    let renamed = std::fs::read_to_string(place.path().join("t.evalset.json")).unwrap();
+    let renamed = renamed.replace("\"eval_id\":\"b\"", "\"eval_id\":\"renamed\"");
+    assert!(renamed.contains("renamed"), "{renamed}");
+    std::fs::write(place.path().join("t.evalset.json"), renamed).unwrap();
+    let ran = run(&place, &plans, &args);
+    assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
+    std::fs::write(place.path().join("t.evalset.json"), set_of("s", &["a"])).unwrap();
+    let ran = run(&place, &plans, &args);
+    assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
+    assert!(both(&ran).contains("1 removed that passed\n  removed, passed before: s › b"), "{}", both(&ran));
 }
 
 #[test]

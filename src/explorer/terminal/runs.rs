@@ -5,7 +5,7 @@ use crate::explorer::opened_run::outcomes_of;
 use crate::explorer::terminal::task_context::TaskContext;
 use crate::explorer::{ComparedPair, ComparedRun, HistoryEffect, HistoryMsg, Msg, Ticket};
 use crate::history::{History, PastRun, RunHead};
-use crate::runner::{self, compared_with, history_of, name_run, pin_run, unpin_run};
+use crate::runner::{self, compared_with, history_of, name_run, pin_run, removed_cases, unpin_run};
 use crate::store::{RunKey, load_run, read_baseline, remove_run};
 use std::path::Path;
 use std::sync::Arc;
@@ -80,7 +80,8 @@ fn compare(context: &TaskContext, before: &RunHead, after: &RunHead) -> Result<M
     let history = history_of(&context.workspace);
     let (before, after) = (compared_run(&history, before)?, compared_run(&history, after)?);
     let found = compare_runs(&before.state, &after.state, &context.workspace.config.comparison);
-    Ok(Msg::History(HistoryMsg::Compared(Arc::new(ComparedPair { before, after, found }))))
+    let removed = removed_cases(&found, (&before.state).into(), &context.workspace.root);
+    Ok(Msg::History(HistoryMsg::Compared(Arc::new(ComparedPair { before, after, found, removed }))))
 }
 
 fn compared_run(history: &History, head: &RunHead) -> Result<ComparedRun, String> {

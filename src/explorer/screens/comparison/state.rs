@@ -3,7 +3,8 @@
 use crate::analysis::{CaseFate, ComparedCase, RunComparison};
 use crate::diff::Line;
 use crate::domain::{Attempt, EndedAttempt, RunState, worst_attempt};
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A run of a comparison.
@@ -25,6 +26,11 @@ impl ComparedRun {
     pub fn eval_id(&self, case: usize) -> &str {
         self.state.plan.cases.eval_id(case)
     }
+
+    /// The id of a case, after the name of its set if the run has several.
+    pub fn case_name(&self, case: usize) -> Cow<'_, str> {
+        self.state.plan.case_name(case)
+    }
 }
 
 /// Two runs and what became of their cases.
@@ -36,6 +42,8 @@ pub struct ComparedPair {
     pub after: ComparedRun,
     /// The comparison.
     pub found: RunComparison,
+    /// The cases that passed in the first run and that the workspace does not have any more, by their positions in it.
+    pub removed: BTreeSet<usize>,
 }
 
 impl ComparedPair {
@@ -48,6 +56,23 @@ impl ComparedPair {
         }
     }
 
+    /// The id of a case in the second run, else in the first, after the name of its set if the run has several.
+    pub fn case_name(&self, case: &ComparedCase) -> Cow<'_, str> {
+        match (case.after, case.before) {
+            (Some(at), _) => self.after.case_name(at),
+            (None, Some(at)) => self.before.case_name(at),
+            (None, None) => "".into(),
+        }
+    }
+
+    /// The list that contains a case.
+    fn list_of(&self, case: &ComparedCase) -> CaseList {
+        match case.before.is_some_and(|at| case.after.is_none() && self.removed.contains(&at)) {
+            true => CaseList::Removed,
+            false => CaseList::Of(case.fate),
+        }
+    }
+
     /// The shown attempts of a case in both runs.
     pub fn attempts(&self, case: &ComparedCase) -> [Option<Arc<EndedAttempt>>; 2] {
         let before = case.before.and_then(|at| self.before.shown_attempt(at));
@@ -55,11 +80,38 @@ impl ComparedPair {
     }
 }
 
+/// A list of cases under one heading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CaseList {
+    /// The cases of one fate, without those that are removed.
+    Of(CaseFate),
+    /// The cases that passed in the first run and that the workspace does not have any more.
+    Removed,
+}
+
+impl CaseList {
+    /// All, in display order.
+    fn all() -> impl Iterator<Item = CaseList> {
+        CaseFate::ALL.into_iter().flat_map(|fate| {
+            let list = CaseList::Of(fate);
+            if fate == CaseFate::Unclear { vec![list, CaseList::Removed] } else { vec![list] }
+        })
+    }
+
+    /// The heading.
+    pub fn heading(self) -> &'static str {
+        match self {
+            CaseList::Of(fate) => fate.heading(),
+            CaseList::Removed => "removed, passed in the first run",
+        }
+    }
+}
+
 /// A row of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComparisonRow {
-    /// The heading of the cases with one fate, with their number.
-    Heading(CaseFate, usize),
+    /// The heading of a list, with the number of its cases.
+    Heading(CaseList, usize),
     /// A case, by its index in [`RunComparison::cases`].
     Case(usize),
 }
@@ -69,8 +121,8 @@ pub enum ComparisonRow {
 pub struct ComparisonScreen {
     /// The runs.
     pub pair: Arc<ComparedPair>,
-    /// The fates whose cases are not listed.
-    pub folded: BTreeSet<CaseFate>,
+    /// The lists whose cases are not shown.
+    pub folded: BTreeSet<CaseList>,
     /// The rows.
     pub rows: Vec<ComparisonRow>,
     /// Index into `rows`.
@@ -85,7 +137,8 @@ pub struct ComparisonScreen {
 
 impl ComparisonScreen {
     pub(crate) fn new(pair: Arc<ComparedPair>) -> ComparisonScreen {
-        let folded = BTreeSet::from([CaseFate::StillPassing, CaseFate::OnlyBefore, CaseFate::OnlyAfter]);
+        let folded = [CaseFate::StillPassing, CaseFate::OnlyBefore, CaseFate::OnlyAfter];
+        let folded = folded.into_iter().map(CaseList::Of).collect();
         let mut screen = ComparisonScreen {
             pair,
             folded,
@@ -104,13 +157,14 @@ impl ComparisonScreen {
     /// Builds the rows.
     pub(crate) fn list(&mut self) {
         self.rows.clear();
-        for fate in CaseFate::ALL {
-            let cases = self.pair.found.cases.iter().enumerate().filter(|(_, case)| case.fate == fate);
-            let cases: Vec<ComparisonRow> = cases.map(|(at, _)| ComparisonRow::Case(at)).collect();
-            if !cases.is_empty() {
-                self.rows.push(ComparisonRow::Heading(fate, cases.len()));
-                self.rows.extend(cases.into_iter().filter(|_| !self.folded.contains(&fate)));
-            }
+        let mut lists: BTreeMap<CaseList, Vec<ComparisonRow>> = BTreeMap::new();
+        for (at, case) in self.pair.found.cases.iter().enumerate() {
+            lists.entry(self.pair.list_of(case)).or_default().push(ComparisonRow::Case(at));
+        }
+        for list in CaseList::all() {
+            let Some(cases) = lists.remove(&list) else { continue };
+            self.rows.push(ComparisonRow::Heading(list, cases.len()));
+            self.rows.extend(cases.into_iter().filter(|_| !self.folded.contains(&list)));
         }
     }
 
