@@ -3,16 +3,16 @@
 use super::output::tell;
 use crate::domain::{CaseKey, InMemory, RunState, Status};
 use crate::formats::SetFile;
-use crate::history::{CaseResult, PastResult, case_results};
+use crate::history::{CaseResult, PastResult, PastResults, case_results};
 use crate::runner::{self, Selection};
 use crate::workspace::{OpenSet, SetPath, Workspace, open_set, read_notes};
 
 /// The files of the selections, and the past results of their cases. A file that cannot be opened is reported when the
-/// run is prepared.
+/// run is prepared. Errors: results cannot be read, so that it is not known which cases passed.
 fn opened_with_results(
     workspace: &Workspace,
     selections: &[Selection],
-) -> (Vec<Option<OpenSet>>, Vec<PastResult>) {
+) -> anyhow::Result<(Vec<Option<OpenSet>>, Vec<PastResult>)> {
     let opened: Vec<Option<OpenSet>> =
         selections.iter().map(|selection| open_set(&selection.set).ok()).collect();
     let files: Vec<(&SetPath, &SetFile)> = selections
@@ -20,14 +20,20 @@ fn opened_with_results(
         .zip(&opened)
         .filter_map(|(selection, open)| Some((&selection.set, &open.as_ref()?.file)))
         .collect();
-    let past = runner::past_results(workspace, &files, InMemory::Summary);
-    (opened, past)
+    let PastResults { results, unreadable } = runner::past_results(workspace, &files, InMemory::Summary);
+    match unreadable.first() {
+        None => Ok((opened, results)),
+        Some(error) => anyhow::bail!("--failed: {}", runner::unreadable_words(error)),
+    }
 }
 
 /// Selects the cases whose latest result, compared with the case as it is now, is not a pass. If no case of a file was
 /// run yet, all of its cases are selected.
-pub(super) fn only_failed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selection> {
-    let (opened, past) = opened_with_results(workspace, &selections);
+pub(super) fn only_failed(
+    workspace: &Workspace,
+    selections: Vec<Selection>,
+) -> anyhow::Result<Vec<Selection>> {
+    let (opened, past) = opened_with_results(workspace, &selections)?;
     let narrowed = selections.into_iter().zip(&opened).map(|(selection, open)| {
         let Some(open) = open else { return selection };
         let notes = read_notes(&selection.set.path).unwrap_or_default();
@@ -44,7 +50,7 @@ pub(super) fn only_failed(workspace: &Workspace, selections: Vec<Selection>) -> 
         };
         Selection { cases: Some(failed.map(key).collect()), ..selection }
     });
-    narrowed.collect()
+    Ok(narrowed.collect())
 }
 
 /// Selects the cases that did not pass in a run. An attempt that is missing does not count.
@@ -65,13 +71,15 @@ pub(super) fn only_failed_in(run: &RunState, selections: Vec<Selection>) -> Vec<
 /// Selects the cases without a result, those that were edited after it, and all of a set whose criteria or agent changed
 /// after it.
 pub(super) fn only_changed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selection> {
-    let changed = runner::changed_cases(workspace, &selections);
-    let narrowed = selections.into_iter().zip(changed).map(|(selection, changed)| match changed {
-        None => selection,
-        Some(cases) => {
-            let keys = cases.into_iter().map(|case| case.key).collect();
-            Selection { cases: Some(keys), ..selection }
-        }
-    });
+    let found = runner::changed_cases(workspace, &selections);
+    found.unreadable.iter().for_each(|error| tell(&runner::unreadable_words(error)));
+    let narrowed =
+        selections.into_iter().zip(found.of_selections).map(|(selection, changed)| match changed {
+            None => selection,
+            Some(cases) => {
+                let keys = cases.into_iter().map(|case| case.key).collect();
+                Selection { cases: Some(keys), ..selection }
+            }
+        });
     narrowed.collect()
 }
