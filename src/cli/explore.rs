@@ -4,6 +4,8 @@ use super::Exit;
 use super::addresses::{address_in, copy_at, title_of_copy};
 use super::open_pushed::open_pushed;
 use super::output::tell;
+use super::own_files::run_file;
+use super::share::open_run;
 use crate::buckets::BucketAddress;
 use crate::explorer::{Explorer, Leaving, explore, has_escape_sequences};
 use crate::process::{PrivateFolder, remove_private_folders_on_signals};
@@ -45,6 +47,9 @@ const SAMPLE: &[(&str, &str)] = &[
 
 pub(super) fn open(path: Option<PathBuf>, theme: Option<String>) -> anyhow::Result<Exit> {
     let path = path.unwrap_or_else(|| PathBuf::from("."));
+    if let Some(found) = run_file(&path)? {
+        return open_run(&path, found, None, theme);
+    }
     if let Some(exit) = no_terminal(&format!("`evaltrail run {}`", path.display())) {
         return Ok(exit);
     }

@@ -25,6 +25,7 @@ mod metrics;
 mod new;
 mod open_pushed;
 mod output;
+mod own_files;
 mod paths;
 mod progress;
 mod push;

@@ -177,6 +177,8 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
         (how.fail_fast, uploader.as_deref_mut()),
     ))?;
     runtimes.end_within(Duration::from_secs(2));
+    // That of the part that this machine ran: a merged run is not stored here.
+    let rerun = rerun_command(cases, how.run, &state.plan.run_id);
     let all_uploaded = match uploader {
         None => true,
         Some(uploader) => {
@@ -189,7 +191,6 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
     };
     let shown = cases.redact.then(|| runner::redacted(workspace, &state)).transpose()?;
     let shown = shown.as_ref().unwrap_or(&state);
-    let rerun = rerun_command(cases, how.run, &state.plan.run_id);
     let all_written = finish(cases, how.record.as_deref(), (shown, &workspace.root), &rerun)?;
     if how.record_tools {
         record_answers(&state, workspace)?;

@@ -314,8 +314,14 @@ fn the_hint_runs_exactly_the_failures_again() {
     let first = ["run", "s.evalset.json", "other.evalset.json", "--config", "c.json", "--repeat", "2"];
     let ran = run(&place, &plans, &first);
     let hint = rerun_hint(&both(&ran));
-    let expected = "run s.evalset.json other.evalset.json --failed --agent cmd:./agent --config c.json --jobs 1 --repeat 2 --trust";
-    assert_eq!(hint.join(" "), expected, "{}", both(&ran));
+    let expected = "run s.evalset.json other.evalset.json --failed=ID --agent cmd:./agent --config c.json --jobs 1 --repeat 2 --trust";
+    let without_id = hint.iter().map(|word| if word.starts_with("--failed=") { "--failed=ID" } else { word });
+    assert_eq!(without_id.collect::<Vec<_>>().join(" "), expected, "{}", both(&ran));
+    let run_id = hint.iter().find_map(|word| word.strip_prefix("--failed=")).unwrap();
+    assert!(
+        both(&output(evaltrail(&place.path().join("home")).current_dir(place.path()).arg("runs")))
+            .contains(run_id)
+    );
     let home = place.path().join("home");
     let again = |hint: &[String]| output(evaltrail(&home).current_dir(place.path()).args(hint).arg("--json"));
     let case = |id: &str| (id.to_string(), "\"tool_trajectory_avg_score\"".to_string());
@@ -327,6 +333,25 @@ fn the_hint_runs_exactly_the_failures_again() {
     let hint = rerun_hint(&both(&ran));
     assert!(hint.iter().any(|word| word.starts_with("--failed=")), "{hint:?}");
     assert_eq!(cases_of(&again(&hint)), [case("a"), case("a")]);
+}
+
+#[test]
+fn the_hint_of_a_shard_and_of_another_gate_runs_only_their_failures_again() {
+    let place = place_with(&["a", "b", "c", "d"]);
+    let plans = [("a", "FFFF"), ("b", "FFFF"), ("c", "FFFF"), ("d", "FFFF")];
+    let home = place.path().join("home");
+    let again = |ran: &Output| {
+        let hint = rerun_hint(&both(ran));
+        let ran = output(evaltrail(&home).current_dir(place.path()).args(hint).arg("--json"));
+        cases_of(&ran).into_iter().map(|(case, _)| case).collect::<Vec<_>>()
+    };
+    // The earlier failures are not of the shard.
+    run(&place, &plans, &["run", "s.evalset.json"]);
+    let shard = run(&place, &plans, &["run", "s.evalset.json", "--shard", "1/4"]);
+    assert_eq!(again(&shard).len(), 1, "{}", both(&shard));
+    let plans = [("a", "PFPF"), ("b", "FFFF"), ("c", "PPPP"), ("d", "PPPP")];
+    let rate = run(&place, &plans, &["run", "s.evalset.json", "--repeat", "2", "--gate", "0.5"]);
+    assert_eq!(again(&rate), ["b", "b"], "{}", both(&rate));
 }
 
 #[test]
