@@ -36,6 +36,7 @@ mod run_labels;
 mod runs;
 mod select;
 mod share;
+mod terminal;
 mod trust;
 mod uploader;
 mod version;

@@ -2,10 +2,10 @@
 
 use super::Exit;
 use super::args::{ExportArgs, OpenArgs};
-use super::explore::no_terminal;
 use super::find_run::find_run;
 use super::output::tell;
 use super::own_files::{RunFile, exported, run_file};
+use super::terminal::no_terminal;
 use crate::domain::clean_line;
 use crate::explorer::{Explorer, OpenedRunFile, explore};
 use crate::process::{PrivateFolder, remove_private_folders_on_signals};

@@ -106,6 +106,8 @@ pub struct BaselineChange {
     pub removed: usize,
     /// A line about the comparison, followed by lines that name these cases.
     pub words: String,
+    /// What broke and was fixed, and a significant change of the rate: for a place with little room.
+    pub short: String,
 }
 
 /// Compares a run with the baseline of its workspace, by a rule.
@@ -121,10 +123,15 @@ pub fn compared_with(
         found.lost(&baseline.state, state).filter_map(|case| Some(name_of(state, case.after?))).collect();
     let removed: Vec<String> =
         removed_cases(&found, before, root).into_iter().map(|case| name_of(&baseline.state, case)).collect();
+    let rate = found
+        .rate_change
+        .filter(|_| found.overall.is_repeated())
+        .map(|change| format!("; {}", change.words()));
+    let short = format!("vs baseline: {}{}", found.changes_words(), rate.unwrap_or_default());
     let mut words = headline(&found, removed.len());
     words += &named("passed before", &lost);
     words += &named("removed, passed before", &removed);
-    BaselineChange { broke: lost.len(), fell: found.fall().is_some(), removed: removed.len(), words }
+    BaselineChange { broke: lost.len(), fell: found.fall().is_some(), removed: removed.len(), words, short }
 }
 
 /// What changed since the baseline, in one line.

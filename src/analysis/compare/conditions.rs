@@ -1,6 +1,6 @@
 //! What differs between the two results of a case beside what the agent did.
 
-use super::run::{RunToCompare, variant_of};
+use super::run::{RunToCompare, tools_of, variant_of};
 use crate::domain::{Criterion, PlannedSet, criteria_by_metric};
 
 /// A condition that differs between the two results of a case.
@@ -64,24 +64,6 @@ pub(super) fn changed_conditions(
 /// The criteria without secrets. Their order decides nothing.
 fn criteria_of(set: &PlannedSet) -> Vec<Criterion> {
     criteria_by_metric(&set.without_secrets().criteria)
-}
-
-/// A hash of how the calls of tools are answered: from which stubs, or live. `None` if it is not known, as for a run that is not
-/// stored as a whole and was written by an earlier version.
-pub(super) fn tools_of(run: &RunToCompare, case: usize) -> Option<u64> {
-    let set = run.plan.cases.set(case);
-    match run.conditions {
-        Some(conditions) => conditions.tools.get(set).copied().flatten(),
-        None => tools_of_set(&run.plan.sets[set]),
-    }
-}
-
-/// [`tools_of`] of a set of a plan.
-pub(super) fn tools_of_set(set: &PlannedSet) -> Option<u64> {
-    // Without paths and addresses, which differ between machines.
-    let servers: Vec<&String> = set.tools.mcp.keys().collect();
-    let answers = (set.tools.stubs, servers, &set.tools.faults, &set.stubs);
-    Some(xxhash_rust::xxh3::xxh3_64(&serde_json::to_vec(&answers).ok()?))
 }
 
 /// Whether the agents differ. With a run that is not stored as a whole, their labels are compared.

@@ -1,7 +1,6 @@
 //! A run to compare: its plan, attempts and conditions.
 
-use super::conditions::tools_of_set;
-use crate::domain::{Conversation, EvalCase, Invocation, Rubric, RunState};
+use crate::domain::{Conversation, EvalCase, Invocation, PlannedSet, Rubric, RunState};
 use serde_json::Value;
 use std::ops::Deref;
 use std::path::Path;
@@ -117,4 +116,22 @@ pub(super) fn variant_of(run: &RunToCompare, case: usize) -> Option<String> {
             run.state.attempts_of(case).into_iter().find_map(|attempt| attempt.variant().map(str::to_string))
         }
     }
+}
+
+/// A hash of how the calls of tools are answered: from which stubs, or live. `None` if it is not known, as for a run that is not
+/// stored as a whole and was written by an earlier version.
+pub(super) fn tools_of(run: &RunToCompare, case: usize) -> Option<u64> {
+    let set = run.plan.cases.set(case);
+    match run.conditions {
+        Some(conditions) => conditions.tools.get(set).copied().flatten(),
+        None => tools_of_set(&run.plan.sets[set]),
+    }
+}
+
+/// [`tools_of`] of a set of a plan.
+fn tools_of_set(set: &PlannedSet) -> Option<u64> {
+    // Without paths and addresses, which differ between machines.
+    let servers: Vec<&String> = set.tools.mcp.keys().collect();
+    let answers = (set.tools.stubs, servers, &set.tools.faults, &set.stubs);
+    Some(xxhash_rust::xxh3::xxh3_64(&serde_json::to_vec(&answers).ok()?))
 }

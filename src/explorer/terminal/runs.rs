@@ -120,17 +120,22 @@ fn remove(context: &TaskContext, path: &Path, ticket: Ticket) -> Result<Msg, Str
     }
 }
 
-/// How the last run compares with the baseline; `None` without a baseline that can be read, or without a run of all
-/// turns.
+/// How the last run compares with the baseline, or why it cannot be compared; `None` without a baseline or a run of all turns.
 pub(crate) fn compared_with_baseline(context: &TaskContext) -> Option<String> {
-    let baseline = read_baseline(&context.workspace.root).ok()??;
+    let failed = |why: &dyn std::fmt::Display| Some(format!("cannot be compared with the baseline: {why}"));
+    let baseline = match read_baseline(&context.workspace.root) {
+        Ok(found) => found?,
+        Err(error) => return failed(&error),
+    };
     let history = history_of(&context.workspace);
     let last = history.ours().find(|head| head.turn.is_none() && head.is_finished())?;
     if last.run_id == baseline.state.plan.run_id {
         return Some("is the baseline".into());
     }
-    let state = history.run_state(last).ok()?;
+    let state = match history.run_state(last) {
+        Ok(state) => state,
+        Err(error) => return failed(&error),
+    };
     let (rule, root) = (&context.workspace.config.comparison, &context.workspace.root);
-    let change = compared_with(&baseline, &state, rule, root);
-    change.words.lines().next().map(str::to_string)
+    Some(compared_with(&baseline, &state, rule, root).short)
 }

@@ -206,3 +206,85 @@ pub enum ColumnLine {
     /// One line of each side, from left to right.
     Sides(Vec<Line>),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::{ComparisonRule, compare_runs};
+    use crate::domain::{
+        AgentSpec, AttemptKey, JudgeSpec, PlannedCase, PlannedCases, PlannedSet, RunEvent, RunOptions,
+        RunPlan, Status, UserSpec,
+    };
+
+    /// A run of cases that pass, each of the set of this name and with this id. All sets have the same id.
+    fn run(cases: &[(&str, &str)]) -> ComparedRun {
+        let files: Vec<&str> =
+            cases.iter().map(|(file, _)| *file).collect::<BTreeSet<_>>().into_iter().collect();
+        let set = |file: &&str| PlannedSet {
+            stubs: None,
+            tools: Default::default(),
+            id: "s".into(),
+            file: file.to_string(),
+            path: file.into(),
+            digest: String::new(),
+            agent: AgentSpec::Kept,
+            agent_name: String::new(),
+            agent_jobs: None,
+            file_cases: None,
+            app_dir: None,
+            criteria: Vec::new(),
+            user: UserSpec::default(),
+        };
+        let case = |(index, (file, id)): (usize, &(&str, &str))| PlannedCase {
+            set: files.iter().position(|other| other == file).unwrap(),
+            index,
+            eval_id: id.to_string().into(),
+            content: id.to_string().into(),
+            quarantine: None,
+        };
+        let plan = RunPlan {
+            commit: None,
+            run_id: "r".into(),
+            started: String::new(),
+            sets: files.iter().map(set).collect(),
+            cases: PlannedCases::of(cases.iter().enumerate().map(case)).unwrap(),
+            options: RunOptions::default(),
+            judge: JudgeSpec::standard(),
+        };
+        let mut state = RunState::new(Arc::new(plan));
+        for (at, (_, id)) in cases.iter().enumerate() {
+            let key = AttemptKey { case: at, attempt: 1 };
+            let attempt = Attempt { status: Status::Passed, ..Attempt::blank(key, id) };
+            state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+        }
+        ComparedRun { state, name: "r".into() }
+    }
+
+    #[test]
+    fn removed_cases_have_a_list_and_sets_with_the_same_id_are_told_apart() {
+        let before = run(&[("a.json", "x"), ("b.json", "x"), ("a.json", "not selected"), ("a.json", "gone")]);
+        let after = run(&[("a.json", "x"), ("b.json", "x")]);
+        let found = compare_runs(&before.state, &after.state, &ComparisonRule::default());
+        let pair = Arc::new(ComparedPair { before, after, found, removed: BTreeSet::from([3]) });
+        let mut screen = ComparisonScreen::new(pair);
+        screen.folded.clear();
+        screen.list();
+        let row = |row: &ComparisonRow| match row {
+            ComparisonRow::Heading(list, count) => format!("{count} {}", list.heading()),
+            ComparisonRow::Case(at) => screen.pair.case_name(&screen.pair.found.cases[*at]).into_owned(),
+        };
+        let rows: Vec<String> = screen.rows.iter().map(row).collect();
+        assert_eq!(
+            rows,
+            [
+                "1 removed, passed in the first run",
+                "s (a.json) › gone",
+                "2 still passing",
+                "s (a.json) › x",
+                "s (b.json) › x",
+                "1 only in the first run",
+                "s (a.json) › not selected",
+            ]
+        );
+    }
+}
