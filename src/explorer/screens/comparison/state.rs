@@ -22,11 +22,6 @@ impl ComparedRun {
         worst_attempt(&self.state.attempts_of(case)).cloned()
     }
 
-    /// The id of a case.
-    pub fn eval_id(&self, case: usize) -> &str {
-        self.state.plan.cases.eval_id(case)
-    }
-
     /// The id of a case, after the name of its set if the run has several.
     pub fn case_name(&self, case: usize) -> Cow<'_, str> {
         self.state.plan.case_name(case)
@@ -47,15 +42,6 @@ pub struct ComparedPair {
 }
 
 impl ComparedPair {
-    /// The id of a case in the second run, else in the first.
-    pub fn eval_id(&self, case: &ComparedCase) -> &str {
-        match (case.after, case.before) {
-            (Some(at), _) => self.after.eval_id(at),
-            (None, Some(at)) => self.before.eval_id(at),
-            (None, None) => "",
-        }
-    }
-
     /// The id of a case in the second run, else in the first, after the name of its set if the run has several.
     pub fn case_name(&self, case: &ComparedCase) -> Cow<'_, str> {
         match (case.after, case.before) {

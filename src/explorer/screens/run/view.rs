@@ -244,7 +244,7 @@ fn cancelled_row(
     buffer: &mut Buffer,
 ) {
     let faint = theme.within(style, theme.style(Role::Faint));
-    let id = run.plan.cases.eval_id(key.case);
+    let id = run.plan.case_name(key.case);
     let repeat = if run.plan.options.repeat > 1 { format!(" #{}", key.attempt) } else { String::new() };
     put(buffer, row.x + 1, row.y, 1, "–", faint);
     put(buffer, row.x + 3, row.y, name_width.saturating_sub(4), &format!("{id}{repeat}"), style);
