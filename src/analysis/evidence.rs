@@ -281,8 +281,9 @@ mod tests {
             tables.push(table((5, 5), (0, 5)));
             losses(&tables)
         };
-        // 1/252 for each case in which 5 of 10 attempts passed: 12 of them are below 0.05, and 6 below 0.025.
-        assert_eq!((lost_with(5), lost_with(11), lost_with(12)), ([1, 1, 1], [0, 1, 1], [0, 0, 1]));
+        // scipy 1.17.1: 1/252 for each case in which 5 of 10 attempts passed. Of the level 0.05, the test of the rate of all takes
+        // 0.0092 with 8 cases, and 0.0219 with 9.
+        assert_eq!((lost_with(5), lost_with(7), lost_with(8)), ([1, 1, 1], [1, 1, 1], [0, 0, 1]));
     }
 
     #[test]
