@@ -40,14 +40,8 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
     let files: Vec<(&SetPath, &SetFile)> =
         opened.iter().filter_map(|(set, open)| Some((*set, &open.as_ref().ok()?.file))).collect();
     let PastResults { results: past, unreadable } = past_results(&workspace, &files, InMemory::Summary);
-    for problem in &workspace.unreadable {
-        tell(&clean_line(problem));
-        exit = Exit::UsageError;
-    }
-    for error in &unreadable {
-        tell(&unreadable_words(error));
-        exit = Exit::UsageError;
-    }
+    workspace.unreadable.iter().for_each(|problem| tell(&clean_line(problem)));
+    unreadable.iter().for_each(|error| tell(&unreadable_words(error)));
     for (set, open) in &opened {
         match open {
             Ok(open) => list_set((set, &open.file), (&past, &history), args.cases, paint),
@@ -96,9 +90,7 @@ fn list_json(
     serde_json::to_writer_pretty(&mut out, &list)?;
     out.write_all(b"\n")?;
     out.end()?;
-    let is_unreadable = opened.iter().any(|(_, open)| open.is_err())
-        || !unreadable.is_empty()
-        || !workspace.unreadable.is_empty();
+    let is_unreadable = opened.iter().any(|(_, open)| open.is_err());
     Ok(if is_unreadable { Exit::UsageError } else { Exit::Success })
 }
 

@@ -70,12 +70,12 @@ impl RunPlan {
         self.name_of_set(self.cases.set(case))
     }
 
-    /// The id of a case, after the name of its set if the run has several.
+    /// The id of a case, followed by its file if another set of the run has the same id as the case's set.
     pub fn case_name(&self, case: usize) -> Cow<'_, str> {
-        let eval_id = self.cases.eval_id(case);
-        match self.sets.len() {
+        let (eval_id, set) = (self.cases.eval_id(case), self.set_of(case));
+        match self.sets.iter().filter(|other| other.id == set.id).count() {
             0 | 1 => Cow::Borrowed(eval_id),
-            _ => Cow::Owned(format!("{} › {eval_id}", self.set_name(case))),
+            _ => Cow::Owned(format!("{eval_id} ({})", set.file)),
         }
     }
 

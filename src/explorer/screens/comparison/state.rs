@@ -22,7 +22,7 @@ impl ComparedRun {
         worst_attempt(&self.state.attempts_of(case)).cloned()
     }
 
-    /// The id of a case, after the name of its set if the run has several.
+    /// The id of a case, followed by its file if sets have the same id.
     pub fn case_name(&self, case: usize) -> Cow<'_, str> {
         self.state.plan.case_name(case)
     }
@@ -42,7 +42,7 @@ pub struct ComparedPair {
 }
 
 impl ComparedPair {
-    /// The id of a case in the second run, else in the first, after the name of its set if the run has several.
+    /// The id of a case in the second run, else in the first, followed by its file if sets have the same id.
     pub fn case_name(&self, case: &ComparedCase) -> Cow<'_, str> {
         match (case.after, case.before) {
             (Some(at), _) => self.after.case_name(at),
@@ -264,12 +264,12 @@ mod tests {
             rows,
             [
                 "1 removed, passed in the first run",
-                "s (a.json) › gone",
+                "gone (a.json)",
                 "2 still passing",
-                "s (a.json) › x",
-                "s (b.json) › x",
+                "x (a.json)",
+                "x (b.json)",
                 "1 only in the first run",
-                "s (a.json) › not selected",
+                "not selected (a.json)",
             ]
         );
     }
