@@ -10,6 +10,9 @@ use rayon::prelude::*;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+/// The outcomes of a run, with the files that they belong to.
+type OutcomesByFile = Vec<(PathBuf, SetOutcomes)>;
+
 /// The maximum number of outcomes of cases in memory.
 const POINTS_AT_MOST: usize = 1_000_000;
 
@@ -42,7 +45,7 @@ const READ_TOGETHER: usize = 64;
 impl History {
     /// The outcomes of the cases of these sets.
     pub fn trends(&self, sets: &[HistorySet]) -> CaseTrends {
-        let mut found: Vec<(RunHead, Vec<(PathBuf, SetOutcomes)>)> = Vec::new();
+        let mut found: Vec<(RunHead, OutcomesByFile)> = Vec::new();
         let (mut count, mut is_complete) = (0, true);
         let mut unreadable: Vec<String> = self.unreadable.iter().map(|(_, error)| error.clone()).collect();
         let heads: Vec<&RunHead> = self.runs.iter().filter(|head| head.is_in_trends()).collect();
@@ -87,7 +90,7 @@ impl History {
         &self,
         heads: &[&'a RunHead],
         sets: &[HistorySet],
-    ) -> Vec<(&'a RunHead, Result<Vec<(PathBuf, SetOutcomes)>, String>)> {
+    ) -> Vec<(&'a RunHead, Result<OutcomesByFile, String>)> {
         let outcomes_of =
             |head: &'a RunHead| (head, self.outcomes_of(head).map(|outcomes| by_file(head, outcomes, sets)));
         heads.par_iter().copied().map(outcomes_of).collect()
@@ -121,7 +124,7 @@ impl History {
 }
 
 /// The outcomes with the files that they belong to.
-fn by_file(head: &RunHead, outcomes: RunOutcomes, sets: &[HistorySet]) -> Vec<(PathBuf, SetOutcomes)> {
+fn by_file(head: &RunHead, outcomes: RunOutcomes, sets: &[HistorySet]) -> OutcomesByFile {
     let of_adk = match &head.source {
         RunSource::Evaltrail { .. } => None,
         RunSource::Adk { app_dir, set_id, .. } => Some(matching(sets, app_dir, set_id)),

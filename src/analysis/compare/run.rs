@@ -93,7 +93,7 @@ pub fn expectation_in_file(case: &EvalCase) -> Option<u128> {
         Conversation::Scenario(scenario) => Some(scenario),
         Conversation::Turns(_) => None,
     };
-    hash_of(&case.turns(), case.final_session_state.as_ref(), &case.rubrics, scenario)
+    hash_of(case.turns(), case.final_session_state.as_ref(), &case.rubrics, scenario)
 }
 
 fn hash_of(
