@@ -194,8 +194,8 @@ fn keys() {
             found: None,
         }
     };
-    let (ticket, results) = (model.ticket(), (0..10_000).map(result).collect());
-    update(&mut model, Msg::Results(ResultMsg::History { ticket, results }));
+    let (ticket, results) = (model.ticket(), (0..10_000).map(result).collect::<Vec<_>>());
+    update(&mut model, Msg::Results(ResultMsg::History { ticket, results: results.into() }));
     let theme = Theme::named("default", true).unwrap();
     let mut slowest = (Duration::ZERO, "");
     for key in ["F", "esc", "T", "n", "r", "s", "u", "R", "y", "u", "down", "c", "esc", "esc", "o", "j"] {

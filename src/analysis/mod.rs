@@ -11,6 +11,7 @@ mod compare;
 mod evidence;
 mod groups;
 mod pass_table;
+mod permutation;
 mod repeats;
 mod statistics;
 mod stratified;
@@ -18,8 +19,9 @@ mod sum_of_counts;
 mod trends;
 
 pub use compare::{
-    CaseFate, ChangedCondition, ComparedCase, ComparedMetric, OutcomeTest, OverallChange, RunComparison,
-    RunConditions, RunToCompare, ScoreTest, cases_words, compare_counts, compare_runs, p_words,
+    CaseFate, ChangedCondition, ComparedCase, ComparedCounts, ComparedMetric, OutcomeTest, OverallChange,
+    RateChange, RunComparison, RunConditions, RunToCompare, ScoreTest, cases_words, compare_counts,
+    compare_runs, expectation_in_file, expectation_of, p_words,
 };
 pub use evidence::{ChangeEvidence, ComparisonRule, DEFAULT_LEVEL};
 pub use groups::{FailureGroup, FailureGroups, group_failures};

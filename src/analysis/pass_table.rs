@@ -10,10 +10,12 @@ pub struct PassTable {
     pub before: PassCount,
     /// In the second run.
     pub after: PassCount,
+    /// The numbers of attempts that were not evaluated, in both runs: they are in neither count.
+    pub not_evaluated: (usize, usize),
 }
 
 /// The numbers that a test of a table holds fixed: the attempts in both runs, and how many of all passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Margins {
     before: usize,
     after: usize,
@@ -23,7 +25,8 @@ pub(super) struct Margins {
 impl PassTable {
     /// The runs in the other order.
     pub(super) fn mirrored(self) -> PassTable {
-        PassTable { before: self.after, after: self.before }
+        let (before, after) = self.not_evaluated;
+        PassTable { before: self.after, after: self.before, not_evaluated: (after, before) }
     }
 
     pub(super) fn margins(self) -> Margins {
@@ -39,9 +42,28 @@ impl PassTable {
             && self.after.of > 0
     }
 
-    /// Whether each run has one attempt.
+    /// Whether each run has one attempt, evaluated or not.
     pub(super) fn is_of_single_attempts(self) -> bool {
-        (self.before.of, self.after.of) == (1, 1)
+        let (before, after) = self.not_evaluated;
+        (self.before.of + before, self.after.of + after) == (1, 1)
+    }
+
+    /// Whether all attempts passed, in both runs; `None` if that is not known, because some were not evaluated.
+    pub(super) fn passed_all(self) -> (Option<bool>, Option<bool>) {
+        let (before, after) = self.not_evaluated;
+        (self.before.passed_all(before), self.after.passed_all(after))
+    }
+
+    /// Whether each run has equally many attempts, and all were evaluated.
+    pub(super) fn is_balanced(self) -> bool {
+        self.before.of == self.after.of && self.not_evaluated == (0, 0)
+    }
+
+    /// The weight of the case in a mean of differences of rates: nm/(n + m) for n and m attempts, with which the difference
+    /// has the sign of Cochran, Mantel and Haenszel's test. Half of the attempts of a run if both have as many.
+    pub(super) fn weight(self) -> f64 {
+        let (before, after) = (self.before.of as f64, self.after.of as f64);
+        before * after / (before + after)
     }
 }
 
@@ -75,14 +97,6 @@ impl Margins {
         std::iter::once(first).chain(logs).map(f64::exp).collect()
     }
 
-    /// The mean and the variance of the number of attempts of the first run that passed.
-    pub(super) fn moments(self) -> (f64, f64) {
-        let (a, b, t) = (self.before as f64, self.after as f64, self.passed as f64);
-        let all = a + b;
-        let variance = if all > 1.0 { a * b * t * (all - t) / (all * all * (all - 1.0)) } else { 0.0 };
-        (if all > 0.0 { a * t / all } else { 0.0 }, variance)
-    }
-
     /// The fewest attempts of the first run that can have passed.
     pub(super) fn fewest(self) -> usize {
         self.range().0
@@ -114,6 +128,11 @@ impl LossTests {
         self.of(margins).get(at).copied().unwrap_or(1.0)
     }
 
+    /// The p-values that tables with these margins can have.
+    pub(super) fn values(&mut self, margins: Margins) -> &[f64] {
+        self.of(margins)
+    }
+
     /// The largest p-value that is not above `limit` and that a table with these margins can have: the probability that its
     /// p-value is not above `limit`. 0 if there is none.
     pub(super) fn attainable(&mut self, margins: Margins, limit: f64) -> f64 {
@@ -143,7 +162,7 @@ mod tests {
 
     fn table(before: (usize, usize), after: (usize, usize)) -> PassTable {
         let count = |(passed, of)| PassCount { passed, of };
-        PassTable { before: count(before), after: count(after) }
+        PassTable { before: count(before), after: count(after), not_evaluated: (0, 0) }
     }
 
     /// scipy 1.17.1: `fisher_exact([[a, b], [c, d]], alternative="greater").pvalue`. The first is Fisher's example of tasting

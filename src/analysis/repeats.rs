@@ -47,6 +47,14 @@ impl PassCount {
         self.passed > 0 && self.passed < self.of
     }
 
+    /// Whether all attempts passed, with this many more that were not evaluated; `None` if that is not known.
+    pub fn passed_all(self, not_evaluated: usize) -> Option<bool> {
+        if self.passed < self.of {
+            return Some(false);
+        }
+        (self.of > 0 && not_evaluated == 0).then_some(true)
+    }
+
     /// The share that passed; `None` without attempts.
     pub fn rate(self) -> Option<f64> {
         (self.of > 0).then(|| self.passed as f64 / self.of as f64)

@@ -1,65 +1,126 @@
-//! The distribution of a sum of independent counts: exact, or for many of them normal.
+//! The distribution of a sum of independent counts: exact, or for very many of them normal with a correction for skewness.
 
 /// The maximum number of multiplications for an exact distribution.
-const EXACT_AT_MOST: usize = 20_000_000;
+const EXACT_AT_MOST: usize = 200_000_000;
+/// Values at either end with a smaller probability are left out of the distribution; their probability counts to both tails.
+const NEGLIGIBLE: f64 = 1e-30;
+
+/// The probability of each value of a count, from the smallest one.
+#[derive(Clone, Debug)]
+struct Distribution {
+    smallest: usize,
+    chances: Vec<f64>,
+}
 
 /// The sum of independent counts.
 #[derive(Clone, Debug)]
 pub(super) struct SumOfCounts {
-    /// The smallest value.
-    smallest: usize,
-    /// The probability of each value, from the smallest; `None` if there were too many counts.
-    exact: Option<Vec<f64>>,
+    /// `None` if there were too many counts.
+    exact: Option<Distribution>,
+    /// The probability of the values that were left out.
+    left_out: f64,
     /// The number of multiplications so far.
     work: usize,
+    /// The mean, the variance and the third central moment.
     mean: f64,
     variance: f64,
+    third: f64,
 }
 
 impl Default for SumOfCounts {
     fn default() -> SumOfCounts {
-        SumOfCounts { smallest: 0, exact: Some(vec![1.0]), work: 0, mean: 0.0, variance: 0.0 }
+        let exact = Some(Distribution { smallest: 0, chances: vec![1.0] });
+        SumOfCounts { exact, left_out: 0.0, work: 0, mean: 0.0, variance: 0.0, third: 0.0 }
     }
 }
 
 impl SumOfCounts {
-    /// Adds a count: its smallest value, the probability of each value from there, its mean and its variance.
-    pub(super) fn add(&mut self, smallest: usize, chances: &[f64], (mean, variance): (f64, f64)) {
-        self.smallest += smallest;
-        self.mean += mean;
-        self.variance += variance;
-        if chances.len() == 1 {
-            return;
+    /// Adds equal counts, `times` of them: the smallest value, and the probability of each value from there.
+    pub(super) fn add(&mut self, smallest: usize, chances: &[f64], times: usize) {
+        let mean: f64 = chances.iter().enumerate().map(|(value, chance)| value as f64 * chance).sum();
+        let moment = |power: i32| -> f64 {
+            let of = |(value, chance): (usize, &f64)| (value as f64 - mean).powi(power) * chance;
+            chances.iter().enumerate().map(of).sum::<f64>() * times as f64
+        };
+        self.mean += (mean + smallest as f64) * times as f64;
+        if chances.len() > 1 {
+            self.variance += moment(2);
+            self.third += moment(3);
         }
-        let Some(exact) = self.exact.take().filter(|_| !chances.is_empty()) else { return };
-        self.work += exact.len() * chances.len();
-        if self.work <= EXACT_AT_MOST {
-            self.exact = Some(convolved(&exact, chances));
-        }
+        let one = Distribution { smallest, chances: chances.to_vec() };
+        let all = self.exact.take().zip(self.repeated(one, times));
+        self.exact = all.and_then(|(sum, counts)| self.sum(&sum, &counts));
     }
 
-    /// Adds an event that happens with this probability.
-    pub(super) fn add_event(&mut self, chance: f64) {
-        self.add(0, &[1.0 - chance, chance], (chance, chance * (1.0 - chance)));
+    /// Adds events, `times` of them, that happen with this probability each.
+    pub(super) fn add_events(&mut self, chance: f64, times: usize) {
+        self.add(0, &[1.0 - chance, chance], times);
+    }
+
+    /// The distribution of the sum of `times` equal counts, by repeated doubling.
+    fn repeated(&mut self, one: Distribution, times: usize) -> Option<Distribution> {
+        if let [chance] = one.chances[..] {
+            return Some(Distribution { smallest: one.smallest * times, chances: vec![chance] });
+        }
+        let mut sum = Distribution { smallest: 0, chances: vec![1.0] };
+        let (mut power, mut left) = (one, times);
+        while left > 0 {
+            if left % 2 == 1 {
+                sum = self.sum(&sum, &power)?;
+            }
+            left /= 2;
+            if left > 0 {
+                power = self.sum(&power, &power)?;
+            }
+        }
+        Some(sum)
+    }
+
+    /// `None` if it takes too many multiplications.
+    fn sum(&mut self, a: &Distribution, b: &Distribution) -> Option<Distribution> {
+        self.work = self.work.saturating_add(a.chances.len().saturating_mul(b.chances.len()));
+        if self.work > EXACT_AT_MOST {
+            return None;
+        }
+        let all = convolved(&a.chances, &b.chances);
+        let first = all.iter().position(|chance| *chance >= NEGLIGIBLE).unwrap_or(0);
+        let end = all.iter().rposition(|chance| *chance >= NEGLIGIBLE).map_or(all.len(), |at| at + 1);
+        self.left_out += all[..first].iter().chain(&all[end..]).sum::<f64>();
+        Some(Distribution { smallest: a.smallest + b.smallest + first, chances: all[first..end].to_vec() })
     }
 
     /// The probability that the sum is at least `value`.
     pub(super) fn at_least(&self, value: usize) -> f64 {
         match &self.exact {
-            Some(exact) => exact.iter().skip(value.saturating_sub(self.smallest)).sum::<f64>().min(1.0),
-            None => self.normal_tail(value as f64 - 0.5 - self.mean),
+            Some(Distribution { smallest, chances }) => {
+                let tail: f64 = chances.iter().skip(value.saturating_sub(*smallest)).rev().sum();
+                (tail + self.left_out).min(1.0)
+            }
+            None => self.normal_tail(value as f64 - 0.5 - self.mean, 1.0),
         }
     }
 
     /// The probability that the sum is at most `value`.
     pub(super) fn at_most(&self, value: usize) -> f64 {
         match &self.exact {
-            Some(exact) => match (value + 1).checked_sub(self.smallest) {
-                Some(count) => exact.iter().take(count).sum::<f64>().min(1.0),
-                None => 0.0,
-            },
-            None => self.normal_tail(self.mean - value as f64 - 0.5),
+            Some(Distribution { smallest, chances }) => {
+                let count = (value + 1).saturating_sub(*smallest);
+                (chances.iter().take(count).sum::<f64>() + self.left_out).min(1.0)
+            }
+            None => self.normal_tail(self.mean - value as f64 - 0.5, -1.0),
         }
+    }
+
+    /// The largest probability, of at most `limit`, with which the sum is at least some value.
+    pub(super) fn largest_upper_tail(&self, limit: f64) -> f64 {
+        let exact = self.exact.as_ref();
+        exact.map_or(limit, |of| largest_tail(of.chances.iter().rev(), self.left_out, limit))
+    }
+
+    /// The largest probability, of at most `limit`, with which the sum is at most some value.
+    pub(super) fn largest_lower_tail(&self, limit: f64) -> f64 {
+        let exact = self.exact.as_ref();
+        exact.map_or(limit, |of| largest_tail(of.chances.iter(), self.left_out, limit))
     }
 
     /// Whether the sum can have only one value.
@@ -67,13 +128,33 @@ impl SumOfCounts {
         self.variance == 0.0
     }
 
-    /// The probability that a normal variable exceeds its mean by at least `distance`.
-    fn normal_tail(&self, distance: f64) -> f64 {
-        libm::erfc(distance / (2.0 * self.variance).sqrt()) / 2.0
+    /// The probability that the sum is beyond its mean by at least `distance`, above it with `side` 1 and below it with -1.
+    ///
+    /// Definition: the normal approximation with the first term of Edgeworth's series, which corrects for skewness.
+    fn normal_tail(&self, distance: f64, side: f64) -> f64 {
+        let skewness = side * self.third / self.variance.powf(1.5);
+        edgeworth_tail(distance / self.variance.sqrt(), skewness)
     }
 }
 
+/// The probability that a standardized variable with this skewness is at least `x`, nearly.
+pub(super) fn edgeworth_tail(x: f64, skewness: f64) -> f64 {
+    let density = (-x * x / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
+    let tail = libm::erfc(x / std::f64::consts::SQRT_2) / 2.0;
+    (tail + skewness / 6.0 * (x * x - 1.0) * density).clamp(f64::MIN_POSITIVE, 1.0)
+}
+
+/// The largest sum, of at most `limit`, of the first of these probabilities; 0 if the first one is above it.
+fn largest_tail<'a>(chances: impl Iterator<Item = &'a f64>, left_out: f64, limit: f64) -> f64 {
+    let tails = chances.scan(left_out, |sum, chance| {
+        *sum += chance;
+        Some(*sum)
+    });
+    tails.take_while(|sum| *sum <= limit).last().unwrap_or(0.0)
+}
+
 fn convolved(a: &[f64], b: &[f64]) -> Vec<f64> {
+    let (a, b) = if a.len() < b.len() { (a, b) } else { (b, a) };
     let mut sum = vec![0.0; a.len() + b.len() - 1];
     for (at, chance) in a.iter().enumerate() {
         for (value, other) in sum[at..].iter_mut().zip(b) {
@@ -87,42 +168,81 @@ fn convolved(a: &[f64], b: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
 
+    fn events(chance: f64, times: usize) -> SumOfCounts {
+        let mut sum = SumOfCounts::default();
+        sum.add_events(chance, times);
+        sum
+    }
+
+    fn near(found: f64, expected: f64) {
+        assert!((found / expected - 1.0).abs() < 1e-9, "{found} is not {expected}");
+    }
+
     /// scipy 1.17.1: `binom.sf(k - 1, n, p)` and `binom.cdf(k, n, p)`.
     #[test]
     fn equal_events_are_binomial() {
-        let mut sum = SumOfCounts::default();
-        (0..40).for_each(|_| sum.add_event(1.0 / 6.0));
-        let near = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-10, "{found}");
-        near(sum.at_least(13), BINOMIAL_UPPER);
-        near(sum.at_most(2), BINOMIAL_LOWER);
-        near(sum.at_least(0), 1.0);
-        assert_eq!(sum.at_least(41), 0.0);
+        let mut one_by_one = SumOfCounts::default();
+        (0..40).for_each(|_| one_by_one.add_events(1.0 / 6.0, 1));
+        for sum in [one_by_one, events(1.0 / 6.0, 40)] {
+            near(sum.at_least(13), BINOMIAL_UPPER);
+            near(sum.at_most(2), BINOMIAL_LOWER);
+            near(sum.at_least(0), 1.0);
+            assert!(sum.at_least(41) < 1e-25);
+        }
     }
 
     const BINOMIAL_UPPER: f64 = 0.010576158047529607;
     const BINOMIAL_LOWER: f64 = 0.027351189039224625;
 
     #[test]
+    fn the_largest_tail_is_a_value_of_the_distribution() {
+        let sum = events(0.5, 4);
+        assert_eq!((sum.largest_upper_tail(0.05), sum.largest_lower_tail(0.07)), (0.0, 0.0625));
+        assert_eq!((sum.largest_upper_tail(0.4), sum.largest_lower_tail(0.4)), (0.3125, 0.3125));
+    }
+
+    #[test]
     fn counts_that_are_constant_cost_nothing() {
         let mut sum = SumOfCounts::default();
-        for _ in 0..100_000 {
-            sum.add(1, &[1.0], (1.0, 0.0));
-        }
-        (0..1_000).for_each(|_| sum.add_event(0.5));
-        (0..100_000).for_each(|_| sum.add(0, &[1.0], (0.0, 0.0)));
+        sum.add(1, &[1.0], 100_000);
+        sum.add_events(0.5, 1_000);
+        sum.add(0, &[1.0], 100_000);
         assert!(sum.exact.is_some());
         assert!((sum.at_most(100_500) - 0.5).abs() < 0.02);
     }
 
+    /// scipy 1.17.1: `binom.sf(10_099, 20_000, 0.5)`, and `binom.sf(k - 1, 10_000_000, 1e-6)` for k = 19 and 20: a normal
+    /// distribution gives less than a half.
     #[test]
-    fn many_counts_are_nearly_normal() {
-        let mut sum = SumOfCounts::default();
-        (0..20_000).for_each(|_| sum.add_event(0.5));
-        assert!(sum.exact.is_none(), "an exact distribution would take too long");
-        // scipy 1.17.1: binom.sf(10_099, 20_000, 0.5).
-        assert!((sum.at_least(10_100) - NORMAL_UPPER).abs() < 1e-4, "{}", sum.at_least(10_100));
-        assert!((sum.at_most(9_900) - NORMAL_UPPER).abs() < 1e-4);
+    fn many_counts_and_rare_ones_are_exact() {
+        let sum = events(0.5, 20_000);
+        assert!((sum.at_least(10_100) / 0.07969171799236709 - 1.0).abs() < 1e-9);
+        let rare = events(1e-6, 10_000_000);
+        assert!(rare.exact.is_some());
+        assert!((rare.at_least(19) / RARE[0] - 1.0).abs() < 1e-6, "{}", rare.at_least(19));
+        assert!((rare.at_least(20) / RARE[1] - 1.0).abs() < 1e-6, "{}", rare.at_least(20));
     }
 
-    const NORMAL_UPPER: f64 = 0.07969171799236709;
+    const RARE: [f64; 2] = [0.00718647623943947, 0.0034543251811445298];
+
+    /// scipy 1.17.1: `binom.sf(k - 1, 40_000_000, 1e-4)` and the lower tail.
+    #[test]
+    fn very_many_counts_are_normal_and_corrected_for_skewness() {
+        let mut sum = SumOfCounts::default();
+        sum.add_events(0.5, 40_000_000);
+        assert!(sum.exact.is_none(), "an exact distribution would take too long");
+        assert!(
+            (sum.at_least(20_006_000) / BINOMIAL_MANY - 1.0).abs() < 1e-3,
+            "{}",
+            sum.at_least(20_006_000)
+        );
+        assert_eq!((sum.largest_upper_tail(0.02), sum.largest_lower_tail(0.02)), (0.02, 0.02));
+        let skewed = SumOfCounts { exact: None, ..events(1e-4, 4_000_000) };
+        for (found, expected) in [(skewed.at_least(446), SKEWED[0]), (skewed.at_most(354), SKEWED[1])] {
+            assert!((found / expected - 1.0).abs() < 0.02, "{found} is not {expected}");
+        }
+    }
+
+    const BINOMIAL_MANY: f64 = 0.028900213223233728;
+    const SKEWED: [f64; 2] = [0.012477665666328403, 0.01039095386349607];
 }

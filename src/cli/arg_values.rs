@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FailOn {
-    /// A case broke
+    /// A case broke, or the pass rate of all cases fell significantly
     Broke,
     /// A case that passed is removed
     Removed,

@@ -3,7 +3,7 @@
 use super::Exit;
 use super::addresses::fill_result;
 use super::args::{ColorWhen, CompareArgs, ReportTo};
-use super::exit_code::{counted_changes, no_baseline};
+use super::exit_code::{is_counted_change, no_baseline};
 use super::find_run::find_run;
 use super::output::{paint, say, say_json};
 use crate::analysis::{RunConditions, RunToCompare, compare_runs};
@@ -33,7 +33,7 @@ pub(super) fn compare(args: CompareArgs) -> anyhow::Result<Exit> {
     }
     let (before_side, after_side) = (first.to_compare(), second.to_compare());
     let found = compare_runs(before_side, after_side, &args.rule.rule(workspace.config.comparison));
-    let removed = removed_cases(&found, before, &workspace.root);
+    let removed = removed_cases(&found, before_side, &workspace.root);
     let compared = ComparedRuns { before: before_side, after: after_side, found: &found, removed: &removed };
     match args.json {
         true => say_json(&serde_json::to_string_pretty(&compared.json())?),
@@ -43,7 +43,7 @@ pub(super) fn compare(args: CompareArgs) -> anyhow::Result<Exit> {
         write_report(&compared, to)?;
     }
     let broke = found.lost(before, after).count();
-    let is_failure = counted_changes(&args.fail_on, broke, removed.len()) > 0;
+    let is_failure = is_counted_change(&args.fail_on, (broke, found.fall().is_some()), removed.len());
     Ok(if is_failure { Exit::Failures } else { Exit::Success })
 }
 

@@ -25,8 +25,8 @@ fn failures_by_gate(state: &RunState) -> usize {
 pub(super) struct Tolerated {
     /// The maximum number of attempts that did not pass, or of cases if another gate than all attempts decides.
     pub(super) failures: Option<usize>,
-    /// The number of cases that changed since the baseline as `--fail-on` names it, if only those count.
-    pub(super) changed: Option<usize>,
+    /// Whether something changed since the baseline that `--fail-on` names, if only that counts.
+    pub(super) changed: Option<bool>,
 }
 
 /// The baseline to compare the run with. Errors: it is needed and not there, or cannot be read.
@@ -60,15 +60,16 @@ pub(super) fn no_baseline() -> String {
     format!("there is no {BASELINE_FILE} here; evaltrail runs pin RUN writes one")
 }
 
-/// The number of changes since the baseline that `--fail-on` names.
-pub(super) fn counted_changes(fail_on: &[FailOn], broke: usize, removed: usize) -> usize {
-    let count = |what: FailOn, count: usize| if fail_on.contains(&what) { count } else { 0 };
-    count(FailOn::Broke, broke) + count(FailOn::Removed, removed)
+/// Whether something changed since the baseline that `--fail-on` names. `broke`: a case broke, or the rate of all cases fell
+/// significantly.
+pub(super) fn is_counted_change(fail_on: &[FailOn], (broke, fell): (usize, bool), removed: usize) -> bool {
+    let counts = |what: FailOn| fail_on.contains(&what);
+    (counts(FailOn::Broke) && (broke > 0 || fell)) || (counts(FailOn::Removed) && removed > 0)
 }
 
 pub(super) fn exit_of(state: &RunState, tolerated: &Tolerated, interrupted: bool, bad_input: bool) -> Exit {
     let failed = match tolerated.changed {
-        Some(changed) => changed > 0,
+        Some(changed) => changed,
         None => failures_by_gate(state) > tolerated.failures.unwrap_or(0),
     };
     if interrupted {

@@ -4,13 +4,15 @@ use super::Exit;
 use super::addresses::{address_in, copy_at, title_of_copy};
 use super::open_pushed::open_pushed;
 use super::output::tell;
+use super::own_files::run_file;
+use super::share::open_run;
+use super::terminal::{has_terminal, no_terminal};
 use crate::buckets::BucketAddress;
-use crate::explorer::{Explorer, Leaving, explore, has_escape_sequences};
+use crate::explorer::{Explorer, Leaving, explore};
 use crate::process::{PrivateFolder, remove_private_folders_on_signals};
 use crate::store::has_pushed_runs;
 use crate::workspace::named_path;
 use anyhow::Context;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// The sample workspace, file by file.
@@ -45,6 +47,9 @@ const SAMPLE: &[(&str, &str)] = &[
 
 pub(super) fn open(path: Option<PathBuf>, theme: Option<String>) -> anyhow::Result<Exit> {
     let path = path.unwrap_or_else(|| PathBuf::from("."));
+    if let Some(found) = run_file(&path)? {
+        return open_run(&path, found, None, theme);
+    }
     if let Some(exit) = no_terminal(&format!("`evaltrail run {}`", path.display())) {
         return Ok(exit);
     }
@@ -112,24 +117,6 @@ fn write_sample(folder: &Path) -> std::io::Result<()> {
         std::io::Write::write_all(&mut file, text.as_bytes())?;
     }
     Ok(())
-}
-
-fn has_terminal() -> bool {
-    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && !dumb
-}
-
-/// Without a terminal, prints what to use instead of the explorer.
-pub(super) fn no_terminal(instead: &str) -> Option<Exit> {
-    if has_terminal() {
-        if has_escape_sequences() {
-            return None;
-        }
-        tell("evaltrail: the explorer needs a console of Windows 10 or newer, such as Windows Terminal");
-        return Some(Exit::UsageError);
-    }
-    tell(&format!("evaltrail: the explorer needs a terminal; without one, use {instead}"));
-    Some(Exit::UsageError)
 }
 
 fn home_relative(path: &Path) -> String {

@@ -2,12 +2,12 @@
 
 use super::Exit;
 use super::args::{ColorWhen, ListArgs};
-use super::output::{json_output, paint, say};
+use super::output::{json_output, paint, say, tell};
 use crate::domain::{InMemory, Status, clean_line};
 use crate::formats::SetFile;
-use crate::history::{CaseResult, History, PastResult, RunSource, case_results};
+use crate::history::{CaseResult, History, PastResult, PastResults, RunSource, case_results};
 use crate::report::Paint;
-use crate::runner::{history_of, past_results};
+use crate::runner::{history_of, past_results, unreadable_words};
 use crate::workspace::{OpenSet, SetPath, SetProblem, Workspace, named_path, open_set, read_notes};
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -39,7 +39,9 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
         workspace.sets.iter().map(|set| (set, open_set(set))).collect();
     let files: Vec<(&SetPath, &SetFile)> =
         opened.iter().filter_map(|(set, open)| Some((*set, &open.as_ref().ok()?.file))).collect();
-    let past = past_results(&workspace, &files, InMemory::Summary);
+    let PastResults { results: past, unreadable } = past_results(&workspace, &files, InMemory::Summary);
+    workspace.unreadable.iter().for_each(|problem| tell(&clean_line(problem)));
+    unreadable.iter().for_each(|error| tell(&unreadable_words(error)));
     for (set, open) in &opened {
         match open {
             Ok(open) => list_set((set, &open.file), (&past, &history), args.cases, paint),
@@ -68,7 +70,8 @@ fn list_json(
         workspace.sets.iter().map(|set| (set, open_set(set))).collect();
     let files: Vec<(&SetPath, &SetFile)> =
         opened.iter().filter_map(|(set, open)| Some((*set, &open.as_ref().ok()?.file))).collect();
-    let (past, history) = (past_results(workspace, &files, InMemory::Summary), history_of(workspace));
+    let PastResults { results: past, unreadable } = past_results(workspace, &files, InMemory::Summary);
+    let history = history_of(workspace);
     let of_adk = workspace.agents.iter().filter(|agent| is_listed(&agent.path));
     let of_adk = of_adk.map(|agent| json!({"name": agent.name, "kind": "ADK agent"}));
     let configured = workspace.config.agents.iter();
@@ -81,6 +84,7 @@ fn list_json(
         "evaltrail": env!("CARGO_PKG_VERSION"),
         "agents": of_adk.chain(configured).collect::<Vec<_>>(),
         "sets": sets.collect::<Vec<_>>(),
+        "unreadable": unreadable.iter().chain(&workspace.unreadable).collect::<Vec<_>>(),
     });
     let mut out = json_output();
     serde_json::to_writer_pretty(&mut out, &list)?;

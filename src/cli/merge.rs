@@ -8,14 +8,31 @@ use super::exit_code::{Tolerated, exit_of};
 use super::output::{json_output, paint, say, tell};
 use super::paths::place_of;
 use super::run::{without_reader, write_reports};
-use crate::domain::clean_line;
+use crate::domain::{PlannedSet, RunState, clean_line, criteria_by_metric};
 use crate::history::{MergedRun, merge_shards};
 use crate::report::{rerun_of_plan, run_summary, write_json_report};
 use crate::runner::{Stamp, history_of};
 use crate::store::RunKey;
-use crate::workspace::Workspace;
+use crate::workspace::{OpenSet, SetPath, Workspace, criteria_for, open_set};
 use anyhow::Context;
 use std::collections::HashSet;
+
+/// What follows the command that runs the failures again if the workspace has other criteria than the run.
+const OTHER_CRITERIA: &str =
+    "  (add --config and --metric of the run: it had other criteria than the files have)";
+
+/// Whether the files, without options, have other criteria than those of a run.
+fn has_other_criteria(workspace: &Workspace, state: &RunState) -> bool {
+    state.plan.sets.iter().any(|planned| {
+        let set = SetPath::of_file(&planned.path, &workspace.root);
+        let of_file = |open: OpenSet| criteria_for(workspace, &set, &open.file, None, &[]).ok();
+        let now = open_set(&set).ok().and_then(of_file).map(|(criteria, _)| criteria);
+        now.is_some_and(|now| {
+            let now = PlannedSet { criteria: now, ..planned.clone() }.without_secrets().criteria;
+            criteria_by_metric(&now) != criteria_by_metric(&planned.without_secrets().criteria)
+        })
+    })
+}
 
 pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
     for to in &args.report {
@@ -41,7 +58,9 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
         failed.extend(written.or_else(without_reader).context("--json").err());
     } else {
         let place = place_of(&workspace.root);
-        say(&run_summary(&state, paint(args.color), &place, &rerun_of_plan(&state, &place)));
+        let command = rerun_of_plan(&state, &place);
+        let other = if has_other_criteria(&workspace, &state) { OTHER_CRITERIA } else { "" };
+        say(&run_summary(&state, paint(args.color), &place, &(command + other)));
     }
     failed.iter().for_each(super::print_error);
     let tolerated = Tolerated { failures: args.max_failures, changed: None };

@@ -91,6 +91,7 @@ pub(super) fn open_targets(targets: &[Target], saved: bool) -> anyhow::Result<(W
     let mut selections: Vec<Selection> = Vec::new();
     for target in targets {
         let opened = Workspace::open(&target.path)?;
+        opened.unreadable.iter().for_each(|problem| tell(&clean_line(problem)));
         if opened.sets.is_empty() {
             bail!(
                 "{}: no eval sets here; evaltrail looks for *.evalset.json, *.test.json and data sets (.jsonl, .csv, .json)",

@@ -4,17 +4,12 @@ use super::args::{CaseArgs, RunArgs};
 use crate::domain::{StubMode, agent_without_secrets};
 use crate::report::shell_word;
 
-/// The command. Its selection, agent, criteria and options are those of the run `run_id`; where the selection depended on
-/// earlier results, or the run was of one turn, `--failed` names the run. Secrets in the address of the agent are left out.
+/// The command. Its agent, criteria and options are those of the run `run_id`, which `--failed` names: the latest results of the
+/// files may be of other runs, and the run may have been a part of them. Secrets in the address of the agent are left out.
 pub(super) fn rerun_command(cases: &CaseArgs, run: Option<&RunArgs>, run_id: &str) -> String {
     let mut words = vec![format!("evaltrail {}", if run.is_some() { "run" } else { "score" })];
     words.extend(cases.paths.iter().map(|path| argument(path)));
-    let is_narrowed =
-        !cases.filter.is_empty() || cases.changed || cases.failed.is_some() || cases.ids.is_some();
-    words.push(match is_narrowed || run.is_some_and(|run| run.turn.is_some() || run.watch) {
-        true => format!("--failed={}", shell_word(run_id)),
-        false => "--failed".into(),
-    });
+    words.push(format!("--failed={}", shell_word(run_id)));
     let mut option = |name: &str, value: Option<String>| {
         words.extend(value.map(|value| format!("--{name} {}", argument(&value))));
     };
@@ -79,7 +74,7 @@ mod tests {
         ];
         assert_eq!(
             rerun(&line),
-            "evaltrail run a.evalset.json 'two sets/b.json:x,y' --failed --config c.json --repeat 2 --trust"
+            "evaltrail run a.evalset.json 'two sets/b.json:x,y' --failed=1f0c9a7d32be --config c.json --repeat 2 --trust"
         );
         let line = [
             "evaltrail",
@@ -106,21 +101,24 @@ mod tests {
         ];
         assert_eq!(
             rerun(&line),
-            "evaltrail run . --failed --agent 'cmd:./agent --fast' --env MODE --metric a,b --gate 0.8 --timeout 120000ms --tool-fault 'book_*=timeout:30s' --stubs=fail"
+            "evaltrail run . --failed=1f0c9a7d32be --agent 'cmd:./agent --fast' --env MODE --metric a,b --gate 0.8 --timeout 120000ms --tool-fault 'book_*=timeout:30s' --stubs=fail"
         );
         let line =
             ["evaltrail", "score", "rows.jsonl", "--judge", "ollama/qwen3", "--samples", "3", "--no-cache"];
         assert_eq!(
             rerun(&line),
-            "evaltrail score rows.jsonl --failed --judge ollama/qwen3 --samples 3 --no-cache"
+            "evaltrail score rows.jsonl --failed=1f0c9a7d32be --judge ollama/qwen3 --samples 3 --no-cache"
         );
     }
 
     #[test]
-    fn what_depended_on_earlier_results_is_named_by_its_run() {
+    fn the_run_is_named_however_its_cases_were_selected() {
         for option in [
             &["--changed"][..],
             &["--failed"],
+            &["--shard", "1/2"],
+            &["--fail-fast"],
+            &[],
             &["--filter", "status:not_run"],
             &["--turn", "2"],
             &["--ids", "ids.json"],

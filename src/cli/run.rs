@@ -2,7 +2,7 @@
 
 use super::addresses::{can_write_output, fill_result};
 use super::args::{CaseArgs, ReportTo, RunArgs, ScoreArgs};
-use super::exit_code::{Tolerated, baseline, counted_changes, exit_of};
+use super::exit_code::{Tolerated, baseline, exit_of, is_counted_change};
 use super::find_run::find_run;
 use super::live_run::carry_to_the_end;
 use super::output::{json_output, paint, say, tell};
@@ -110,7 +110,7 @@ struct How<'a> {
 fn opened(cases: &CaseArgs, saved: bool) -> anyhow::Result<(Workspace, Vec<Selection>)> {
     let (workspace, selections) = open_targets(&targets(cases)?, saved)?;
     let selections = match (cases.failed.as_deref(), cases.changed) {
-        (Some(""), _) => only_failed(&workspace, selections),
+        (Some(""), _) => only_failed(&workspace, selections)?,
         (Some(run), _) => only_failed_in(&find_run(&workspace, run)?.state, selections),
         (None, true) => only_changed(&workspace, selections),
         (None, false) => selections,
@@ -173,6 +173,8 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
     let (mut state, interrupted) =
         runtimes.run(carry_to_the_end(cases, run, (how.fail_fast, uploader.as_deref_mut())))?;
     runtimes.end_within(Duration::from_secs(2));
+    // That of the part that this machine ran: a merged run is not stored here.
+    let rerun = rerun_command(cases, how.run, &state.plan.run_id);
     let all_uploaded = match uploader {
         None => true,
         Some(uploader) => {
@@ -185,7 +187,6 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
     };
     let shown = cases.redact.then(|| runner::redacted(workspace, &state)).transpose()?;
     let shown = shown.as_ref().unwrap_or(&state);
-    let rerun = rerun_command(cases, how.run, &state.plan.run_id);
     let all_written = finish(cases, how.record.as_deref(), (shown, &workspace.root), &rerun)?;
     if how.record_tools {
         record_answers(&state, workspace)?;
@@ -221,7 +222,7 @@ fn conclude(
         failures: cases.max_failures,
         changed: change
             .filter(|_| !cases.fail_on.is_empty())
-            .map(|change| counted_changes(&cases.fail_on, change.broke, change.removed)),
+            .map(|change| is_counted_change(&cases.fail_on, (change.broke, change.fell), change.removed)),
     };
     exit_of(state, &tolerated, interrupted, bad_input)
 }

@@ -3,7 +3,7 @@
 use super::output::tell;
 use crate::domain::{CaseKey, InMemory, RunState, Status};
 use crate::formats::SetFile;
-use crate::history::{CaseResult, PastResult, case_results};
+use crate::history::{CaseResult, PastResults, case_results};
 use crate::runner::{self, Selection};
 use crate::workspace::{OpenSet, SetPath, Workspace, open_set, read_notes};
 
@@ -12,7 +12,7 @@ use crate::workspace::{OpenSet, SetPath, Workspace, open_set, read_notes};
 fn opened_with_results(
     workspace: &Workspace,
     selections: &[Selection],
-) -> (Vec<Option<OpenSet>>, Vec<PastResult>) {
+) -> (Vec<Option<OpenSet>>, PastResults) {
     let opened: Vec<Option<OpenSet>> =
         selections.iter().map(|selection| open_set(&selection.set).ok()).collect();
     let files: Vec<(&SetPath, &SetFile)> = selections
@@ -25,31 +25,47 @@ fn opened_with_results(
 }
 
 /// Selects the cases whose latest result, compared with the case as it is now, is not a pass. If no case of a file was
-/// run yet, all of its cases are selected.
-pub(super) fn only_failed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selection> {
+/// run yet, all of its cases are selected. Errors: results cannot be read, so that it is not known whether it was.
+pub(super) fn only_failed(
+    workspace: &Workspace,
+    selections: Vec<Selection>,
+) -> anyhow::Result<Vec<Selection>> {
     let (opened, past) = opened_with_results(workspace, &selections);
+    past.unreadable.iter().for_each(|error| tell(&runner::unreadable_words(error)));
     let narrowed = selections.into_iter().zip(&opened).map(|(selection, open)| {
-        let Some(open) = open else { return selection };
+        let Some(open) = open else { return Ok(selection) };
         let notes = read_notes(&selection.set.path).unwrap_or_default();
-        let results = case_results(&open.file, &selection.set.path, &notes, &past);
+        let results = case_results(&open.file, &selection.set.path, &notes, &past.results);
         let results: Vec<CaseResult> = results.into_iter().filter(|result| !result.is_foreign()).collect();
-        if results.is_empty() {
-            tell(&format!("{} has not been run yet: all of its cases are selected", selection.set.shown));
-            return selection;
+        let shown = &selection.set.shown;
+        match (results.is_empty(), past.unreadable.is_empty()) {
+            (true, false) => anyhow::bail!("--failed: {shown} has no results that can be read"),
+            (true, true) => {
+                tell(&format!("{shown} has not been run yet: all of its cases are selected"));
+                return Ok(selection);
+            }
+            (false, _) => {}
         }
         let failed = results.iter().filter(|result| result.status() != Status::Passed);
         let key = |result: &CaseResult| CaseKey {
             eval_id: open.file.eval_id(result.index).into_owned(),
             content: open.file.content_hash(result.index),
         };
-        Selection { cases: Some(failed.map(key).collect()), ..selection }
+        Ok(Selection { cases: Some(failed.map(key).collect()), ..selection })
     });
     narrowed.collect()
 }
 
-/// Selects the cases that did not pass in a run. An attempt that is missing does not count.
+/// Selects the cases that did not pass in a run by its gate. An attempt that is missing does not count.
 pub(super) fn only_failed_in(run: &RunState, selections: Vec<Selection>) -> Vec<Selection> {
-    let has_failed = |case: &usize| run.tally(*case).passed < run.tally(*case).ended;
+    let has_failed = |case: &usize| {
+        let attempts = run.attempts_of(*case);
+        let passes = || {
+            let summaries = attempts.iter().map(|attempt| attempt.summary());
+            run.plan.options.gate.passes(summaries, attempts.len())
+        };
+        !attempts.is_empty() && !passes()
+    };
     let narrowed = selections.into_iter().map(|selection| {
         let is_of_set = |case: &usize| run.plan.set_of(*case).path == selection.set.path;
         let failed = (0..run.plan.cases.len()).filter(is_of_set).filter(has_failed);
@@ -65,13 +81,15 @@ pub(super) fn only_failed_in(run: &RunState, selections: Vec<Selection>) -> Vec<
 /// Selects the cases without a result, those that were edited after it, and all of a set whose criteria or agent changed
 /// after it.
 pub(super) fn only_changed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selection> {
-    let changed = runner::changed_cases(workspace, &selections);
-    let narrowed = selections.into_iter().zip(changed).map(|(selection, changed)| match changed {
-        None => selection,
-        Some(cases) => {
-            let keys = cases.into_iter().map(|case| case.key).collect();
-            Selection { cases: Some(keys), ..selection }
-        }
-    });
+    let found = runner::changed_cases(workspace, &selections);
+    found.unreadable.iter().for_each(|error| tell(&runner::unreadable_words(error)));
+    let narrowed =
+        selections.into_iter().zip(found.of_selections).map(|(selection, changed)| match changed {
+            None => selection,
+            Some(cases) => {
+                let keys = cases.into_iter().map(|case| case.key).collect();
+                Selection { cases: Some(keys), ..selection }
+            }
+        });
     narrowed.collect()
 }

@@ -2,9 +2,10 @@
 
 use super::Exit;
 use super::args::{ExportArgs, OpenArgs};
-use super::explore::no_terminal;
 use super::find_run::find_run;
 use super::output::tell;
+use super::own_files::{RunFile, exported, run_file};
+use super::terminal::no_terminal;
 use crate::domain::clean_line;
 use crate::explorer::{Explorer, OpenedRunFile, explore};
 use crate::process::{PrivateFolder, remove_private_folders_on_signals};
@@ -12,6 +13,7 @@ use crate::runner;
 use crate::store::unpack_run;
 use crate::workspace::Workspace;
 use anyhow::Context;
+use std::path::Path;
 
 pub(super) fn export(args: ExportArgs) -> anyhow::Result<Exit> {
     let workspace = Workspace::open(&args.folder)?;
@@ -30,19 +32,32 @@ pub(super) fn export(args: ExportArgs) -> anyhow::Result<Exit> {
 }
 
 pub(super) fn open(args: OpenArgs) -> anyhow::Result<Exit> {
+    let found = run_file(&args.file)?.unwrap_or(RunFile::Export);
+    open_run(&args.file, found, args.case, args.theme)
+}
+
+/// Opens the run that a file contains or is about.
+pub(super) fn open_run(
+    file: &Path,
+    found: RunFile,
+    case: Option<String>,
+    theme: Option<String>,
+) -> anyhow::Result<Exit> {
     // Checked first, so that an invalid file is reported without a terminal as well.
     remove_private_folders_on_signals()?;
+    let (from, temporary) = exported(file, found)?;
     let folder = PrivateFolder::create("run")?;
     // The explorer compares paths with the canonical one.
     let opened = dunce::canonicalize(folder.path())?;
-    let run = unpack_run(&args.file, &opened).with_context(|| args.file.display().to_string())?;
+    let run = unpack_run(&from, &opened).with_context(|| file.display().to_string())?;
+    drop(temporary);
     if let Some(exit) =
         no_terminal("the reports of the run, or `evaltrail runs` in the folder where it was recorded")
     {
         return Ok(exit);
     }
-    let title = args.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let run = OpenedRunFile { run, case: args.case, newer: None };
-    explore(Explorer { opened, title, theme: args.theme, run: Some(run) })?;
+    let title = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let run = OpenedRunFile { run, case, newer: None };
+    explore(Explorer { opened, title, theme, run: Some(run) })?;
     Ok(Exit::Success)
 }

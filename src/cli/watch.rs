@@ -7,7 +7,7 @@ use super::paths::{open_targets, targets};
 use super::run::{options, run, run_selected};
 use super::{Exit, print_error};
 use crate::domain::CaseKey;
-use crate::runner::{ChangedCase, RunEstimate, SeenCases, Selection, changed_cases};
+use crate::runner::{ChangedCase, RunEstimate, SeenCases, Selection, changed_cases, unreadable_words};
 use crate::workspace::{Watch, Workspace, watched_folders};
 use anyhow::Context;
 use std::path::PathBuf;
@@ -27,7 +27,9 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
     let (sender, mut changes) = channel(1);
     let mut watched = Watched::start(&workspace, &sender)?;
     let mut seen = SeenCases::default();
-    note(&mut seen, &selections, &changed_cases(&workspace, &selections));
+    let found = changed_cases(&workspace, &selections);
+    found.unreadable.iter().for_each(|error| tell(&unreadable_words(error)));
+    note(&mut seen, &selections, &found.of_selections);
     let began = unix_now();
     let mut exit = run(args)?;
     let mut last_run = (began, unix_now());
@@ -40,7 +42,7 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
         if watched.folders != watched_folders(&workspace) {
             watched = Watched::start(&workspace, &sender)?;
         }
-        let mut changed = changed_cases(&workspace, &selections);
+        let mut changed = changed_cases(&workspace, &selections).of_selections;
         for (selection, cases) in selections.iter().zip(&mut changed) {
             let is_new = |case: &ChangedCase| !seen.contains(&selection.set.path, case);
             cases.iter_mut().for_each(|cases| cases.retain(is_new));

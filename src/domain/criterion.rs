@@ -81,3 +81,9 @@ impl MatchType {
         }
     }
 }
+/// The criteria in the order of their metrics: their own order decides nothing.
+pub fn criteria_by_metric(criteria: &[Criterion]) -> Vec<Criterion> {
+    let mut sorted = criteria.to_vec();
+    sorted.sort_by(|a, b| a.metric.cmp(&b.metric));
+    sorted
+}

@@ -62,7 +62,7 @@ pub use capture::{captured_case, turn_range};
 pub use cause::Cause;
 pub use clean::{clean, clean_exact, clean_json, clean_line, clean_output, is_hidden, without_log_commands};
 pub use content::{Content, Part, ToolCall, ToolResponse};
-pub use criterion::{Criterion, MatchType};
+pub use criterion::{Criterion, MatchType, criteria_by_metric};
 pub use custom::{Convention, CustomMetric, MetricProgram};
 pub use decision::{Decision, DecisionKind, Decisions};
 pub use ended::{

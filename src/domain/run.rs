@@ -70,6 +70,15 @@ impl RunPlan {
         self.name_of_set(self.cases.set(case))
     }
 
+    /// The id of a case, followed by its file if another set of the run has the same id as the case's set.
+    pub fn case_name(&self, case: usize) -> Cow<'_, str> {
+        let (eval_id, set) = (self.cases.eval_id(case), self.set_of(case));
+        match self.sets.iter().filter(|other| other.id == set.id).count() {
+            0 | 1 => Cow::Borrowed(eval_id),
+            _ => Cow::Owned(format!("{eval_id} ({})", set.file)),
+        }
+    }
+
     /// The name of a set in messages: its id, followed by its file if another set of the run has the same id.
     pub fn name_of_set(&self, at: usize) -> Cow<'_, str> {
         let set = &self.sets[at];

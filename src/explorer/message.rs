@@ -15,7 +15,7 @@ use crate::explorer::ticket::Ticket;
 use crate::explorer::watching::state::CasesToRunAgain;
 use crate::explorer::what_if::Rescored;
 use crate::formats::{Notes, SetFile};
-use crate::history::{CaseTrends, History, PastResult, PastRun};
+use crate::history::{CaseTrends, History, PastResults, PastRun};
 use crate::metrics::WhatIf;
 use crate::runner::{ChatEvent, RecordedConversation, TrustQuestion};
 use crate::store::FileJob;
@@ -104,7 +104,7 @@ pub enum ResultMsg {
         /// Identifies the request.
         ticket: Ticket,
         /// Results, oldest run first.
-        results: Vec<PastResult>,
+        results: PastResults,
     },
     /// Another program recorded or removed results in the workspace, or this one did.
     RecordsChanged,

@@ -17,6 +17,7 @@ use crate::explorer::screens::{
     TextEntry, browse, case, chat, comparison, edit, entry, queue, run, runs, trends,
 };
 use crate::explorer::{authoring, edited_cases, global, load, opened_run, watching, what_if};
+use crate::history::PastResults;
 
 /// Applies a message to the model. Returns the effects to execute.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
@@ -98,9 +99,23 @@ fn sets(model: &mut Model, msg: SetMsg) -> Vec<Effect> {
     }
 }
 
+/// Reports runs that cannot be read: without the report their cases would look as if they were not run.
+fn unreadable_results(model: &mut Model, errors: &[String]) -> Vec<Effect> {
+    let Some(first) = errors.first() else { return Vec::new() };
+    let more = match errors.len() - 1 {
+        0 => String::new(),
+        more => format!(" (and {more} more; evaltrail list prints all)"),
+    };
+    global::notify(model, format!("results cannot be read: {first}{more}"), true)
+}
+
 fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
     match msg {
-        ResultMsg::History { ticket, results } => load::history(model, ticket, results),
+        ResultMsg::History { ticket, results: PastResults { results, unreadable } } => {
+            let mut effects = load::history(model, ticket, results);
+            effects.extend(unreadable_results(model, &unreadable));
+            effects
+        }
         ResultMsg::RecordsChanged => load::records_changed(model),
         ResultMsg::Verdicts(verdicts) => {
             model.verdicts = verdicts;
@@ -113,9 +128,9 @@ fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
         }
         ResultMsg::CriteriaPlanned(change, jobs) => queue::criteria_planned(model, &change, jobs),
         ResultMsg::Trends(trends) => {
-            model.trends = trends;
+            model.trends = trends.clone();
             browse::relist(model);
-            Vec::new()
+            unreadable_results(model, &trends.unreadable)
         }
         ResultMsg::BaselineCompared(words) => {
             model.vs_baseline = words;

@@ -44,7 +44,7 @@ pub use edit::{
 };
 pub use form::Form;
 pub use notes::Notes;
-pub use own::{REPORT_COLUMNS, REPORT_KEY, RESULT_ID, is_own_result};
+pub use own::{OwnFile, REPORT_COLUMNS, REPORT_KEY, RESULT_ID, is_own_result, own_file};
 pub use plan::{Edit, plan, rebase};
 pub use preview::{PreviewLine, created, preview, unified};
 pub use problem::FileProblem;

@@ -30,10 +30,32 @@ pub const REPORT_KEY: &str = "evaltrail";
 /// The id of the run follows.
 pub const RESULT_ID: &str = "evaltrail run ";
 
+/// A file that evaltrail writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OwnFile {
+    /// A report in JSON or as an `EvaluationResult`, with the id of its run if the first bytes contain it.
+    Report(Option<String>),
+    /// A report in CSV, or Vertex's table or summary: without the id of its run.
+    Table,
+    /// A run in one file, not packed.
+    Export,
+    /// The journal of a run.
+    Journal,
+    /// A recording of agents.
+    Recording,
+    /// A result for ADK, or one of ADK.
+    AdkResult,
+}
+
 /// Whether a file with these first bytes is a report, a recording, a journal or a result for ADK.
 pub fn is_own_result(head: &str) -> bool {
+    own_file(head).is_some()
+}
+
+/// What a file with these first bytes is, if evaltrail wrote it.
+pub fn own_file(head: &str) -> Option<OwnFile> {
     let head = head.trim_start_matches('\u{FEFF}');
-    is_csv_report(head) || is_json_result(head)
+    if is_csv_report(head) { Some(OwnFile::Table) } else { json_file(head) }
 }
 
 fn is_csv_report(head: &str) -> bool {
@@ -42,24 +64,33 @@ fn is_csv_report(head: &str) -> bool {
     columns.starts_with(REPORT_COLUMNS)
 }
 
-fn is_json_result(head: &str) -> bool {
+fn json_file(head: &str) -> Option<OwnFile> {
     if !head.trim_start().starts_with('{') {
-        return false;
+        return None;
     }
     let keys = index::first_keys(head);
     let has = |key: &str| keys.iter().any(|other| other == key);
     match keys.first().map(String::as_str) {
-        // A report, or a run in one file.
-        Some(REPORT_KEY | "evaltrail_run") => true,
+        Some(REPORT_KEY) if has("run_id") => Some(OwnFile::Report(text_after(head, "\"run_id\""))),
+        Some(REPORT_KEY) => Some(OwnFile::Table),
+        Some("evaltrail_run") => Some(OwnFile::Export),
         // An `EvaluationResult`.
-        Some("metadata") => has_result_id(head),
-        // A line of a journal.
-        Some("key") => has("eval_id") && has("adk_status"),
-        // A line of a recording.
-        Some("eval_id") => keys.get(1).is_some_and(|key| key == "turns"),
-        // A result for ADK.
-        _ => has("eval_set_result_id") && has("eval_case_results"),
+        Some("metadata") if has_result_id(head) => {
+            let id = text_after(head, "\"dataset_id\"");
+            Some(OwnFile::Report(id.and_then(|id| Some(id.strip_prefix(RESULT_ID)?.to_string()))))
+        }
+        Some("metadata") => None,
+        Some("key") if has("eval_id") && has("adk_status") => Some(OwnFile::Journal),
+        Some("key") => None,
+        Some("eval_id") => keys.get(1).is_some_and(|key| key == "turns").then_some(OwnFile::Recording),
+        _ => (has("eval_set_result_id") && has("eval_case_results")).then_some(OwnFile::AdkResult),
     }
+}
+
+/// The text that is the value of the first member with this key, which has no escape sequences.
+fn text_after(head: &str, key: &str) -> Option<String> {
+    let value = head.split_once(key)?.1.trim_start().strip_prefix(':')?.trim_start();
+    Some(value.strip_prefix('"')?.split_once('"')?.0.to_string())
 }
 
 /// Whether the first member of an object is the metadata of an [`RESULT_ID`].

@@ -1,11 +1,11 @@
 //! Hashes of criteria, and of how metrics are computed.
 
-use crate::domain::{AttemptSummary, Criterion};
+use crate::domain::{AttemptSummary, Criterion, criteria_by_metric};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A hash of criteria with all their options.
+/// A hash of criteria with all their options. Their order decides nothing.
 pub(super) fn criteria_id(criteria: &[Criterion]) -> u64 {
-    hash_of(criteria)
+    hash_of(&criteria_by_metric(criteria))
 }
 
 /// For each metric, a hash of how it is computed: of its criterion without the threshold, which changes no score.
@@ -69,6 +69,12 @@ mod tests {
         assert!(criteria_id(&a) != criteria_id(&b) && criteria_id(&a) != criteria_id(&c));
         assert_eq!(scoring_of(&a), scoring_of(&b));
         assert_ne!(scoring_of(&a), scoring_of(&c));
+    }
+
+    #[test]
+    fn the_order_of_criteria_does_not_matter() {
+        let [a, b] = ["a", "b"].map(|name| Criterion::new(name, Some(0.5)));
+        assert_eq!(criteria_id(&[a.clone(), b.clone()]), criteria_id(&[b, a]));
     }
 
     #[test]

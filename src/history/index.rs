@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 /// The version of the format of the index. An index with another version is rebuilt.
-const FORMAT: u32 = 9;
+const FORMAT: u32 = 10;
 
 /// A summary of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -224,12 +224,18 @@ struct IndexFile {
 impl History {
     /// Finds the runs of a workspace. Runs that changed after the index was written are read again. `app_dirs` are the agents' folders, where ADK stores its results.
     pub fn open(root: &Path, app_dirs: &[PathBuf], places: Option<&Places>) -> History {
-        let key = places.and_then(|places| RunKey::of(places).ok());
+        let mut unlisted: Vec<(PathBuf, String)> = Vec::new();
+        let key = places.and_then(|places| {
+            let failed = |error: io::Error| {
+                let why = format!("the key that signs runs: {error}; all runs count as foreign");
+                unlisted.push((places.data.clone(), why));
+            };
+            RunKey::of(places).map_err(failed).ok()
+        });
         let key_id = key.as_ref().map(RunKey::id).unwrap_or_default();
         let index = places.map(|places| index_path(places, root));
         let cache = index.as_deref().map(|index| OutcomesCache::of(index, &key_id));
         let mut known = index.as_deref().map(|index| read_index(index, &key_id)).unwrap_or_default();
-        let mut unlisted: Vec<(PathBuf, String)> = Vec::new();
         let mut listed = |found: io::Result<Vec<PathBuf>>, folder: &Path| {
             let failed = |error: io::Error| {
                 unlisted.push((folder.to_path_buf(), format!("{}: {error}", folder.display())));

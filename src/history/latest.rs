@@ -115,12 +115,29 @@ impl PastResult {
     }
 }
 
+/// The newest results of cases.
+#[derive(Clone, Debug, Default)]
+pub struct PastResults {
+    /// The results, the oldest run first.
+    pub results: Vec<PastResult>,
+    /// Why results are missing: each run, result file or result that cannot be read, with the error. Older results may be
+    /// shown instead.
+    pub unreadable: Vec<String>,
+}
+
+impl From<Vec<PastResult>> for PastResults {
+    fn from(results: Vec<PastResult>) -> PastResults {
+        PastResults { results, unreadable: Vec::new() }
+    }
+}
+
 impl History {
-    /// The newest results of the cases of these files, the oldest run first. Each case has one result for each content
+    /// The newest results of the cases of these files. Each case has one result for each content
     /// that was run, because cases with equal ids are distinguished by content, and one for each single turn that was
     /// run.
-    pub fn latest(&self, sets: &[HistorySet], in_memory: InMemory) -> Vec<PastResult> {
+    pub fn latest(&self, sets: &[HistorySet], in_memory: InMemory) -> PastResults {
         let mut found = Found::of(self, sets);
+        let mut unreadable: Vec<String> = self.unreadable.iter().map(|(_, error)| error.clone()).collect();
         let mut budget = READ_AT_MOST;
         for head in &self.runs {
             if found.is_complete_for(head, sets) {
@@ -136,10 +153,12 @@ impl History {
                 break;
             }
             budget = budget.saturating_sub(size);
-            found.add_all(results_of(head, sets, self.key.as_ref(), in_memory));
+            let read = results_of(head, sets, self.key.as_ref(), in_memory);
+            unreadable.extend(read.unreadable);
+            found.add_all(read.results);
         }
         found.results.reverse();
-        found.results
+        PastResults { results: found.results, unreadable }
     }
 }
 
@@ -270,23 +289,27 @@ pub(super) fn matching<'a>(
     if by_id.is_empty() { by_rank(1) } else { by_id }
 }
 
-fn results_of(
+fn results_of(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, in_memory: InMemory) -> PastResults {
+    let read = match &head.source {
+        RunSource::Evaltrail { .. } => of_run(head, sets, key, in_memory).map(PastResults::from),
+        RunSource::Adk { app_dir, set_id, .. } => match matching(sets, app_dir, set_id).first() {
+            Some(set) => of_adk(head, set, in_memory),
+            None => Ok(PastResults::default()),
+        },
+    };
+    let failed = |error| PastResults { results: Vec::new(), unreadable: vec![error] };
+    // A run that was removed since it was listed has no results.
+    read.unwrap_or_else(|error| if head.path.exists() { failed(error) } else { PastResults::default() })
+}
+
+fn of_run(
     head: &RunHead,
     sets: &[HistorySet],
     key: Option<&RunKey>,
     in_memory: InMemory,
-) -> Vec<PastResult> {
-    match &head.source {
-        RunSource::Evaltrail { .. } => of_run(head, sets, key, in_memory),
-        RunSource::Adk { app_dir, set_id, .. } => {
-            let Some(set) = matching(sets, app_dir, set_id).first().copied() else { return Vec::new() };
-            of_adk(head, set, in_memory)
-        }
-    }
-}
-
-fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, in_memory: InMemory) -> Vec<PastResult> {
-    let Ok(run) = load_run_with(&head.path, key, in_memory) else { return Vec::new() };
+) -> Result<Vec<PastResult>, String> {
+    let run = load_run_with(&head.path, key, in_memory)
+        .map_err(|error| format!("{}: {error}", head.path.display()))?;
     let (state, plan) = (&run.state, &run.state.plan);
     // The index may be outdated.
     let by = if run.is_signed { RunBy::Evaltrail } else { RunBy::Foreign };
@@ -309,18 +332,26 @@ fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, in_memory: 
             found: None,
         })
     };
-    (0..plan.cases.len()).into_par_iter().with_min_len(CASES_AT_LEAST).filter_map(of_case).collect()
+    Ok((0..plan.cases.len()).into_par_iter().with_min_len(CASES_AT_LEAST).filter_map(of_case).collect())
 }
 
-fn of_adk(head: &RunHead, set: &HistorySet, in_memory: InMemory) -> Vec<PastResult> {
-    let Ok(file) = open_result(&head.path).map(Arc::new) else { return Vec::new() };
+/// Errors: the file cannot be read.
+fn of_adk(head: &RunHead, set: &HistorySet, in_memory: InMemory) -> Result<PastResults, String> {
+    let file = open_result(&head.path).map(Arc::new)?;
+    let mut unreadable = Vec::new();
     let records: Arc<dyn AttemptRecords> = file.clone();
     let origin = ResultOrigin::new(&set.path, Arc::new(head.run_ref()));
     let mut found: Vec<PastResult> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for at in 0..file.entries.len() {
-        let Ok(attempt) = file.attempt(at) else { continue };
         let eval_id = file.entries[at].eval_id.clone();
+        let attempt = match file.attempt(at) {
+            Ok(attempt) => attempt,
+            Err(error) => {
+                unreadable.push(format!("{}: {eval_id}: {error}", head.path.display()));
+                continue;
+            }
+        };
         let place = *places.entry(eval_id.clone()).or_insert_with(|| {
             let (origin, content, attempts) = (origin.clone(), String::new(), Vec::new());
             found.push(PastResult { origin, eval_id, content, attempts, planned: None, found: None });
@@ -329,7 +360,7 @@ fn of_adk(head: &RunHead, set: &HistorySet, in_memory: InMemory) -> Vec<PastResu
         let ended = EndedAttempt::recorded(attempt, file.recorded_at(at), &records, in_memory);
         found[place].attempts.push(Arc::new(ended));
     }
-    found
+    Ok(PastResults { results: found, unreadable })
 }
 
 /// The position of a stored case in a file: by id, and for equal ids by content. `None` if there is no such case, or if

@@ -27,8 +27,8 @@ mod trends;
 pub use criteria::CriteriaNumbers;
 pub use index::{History, MetricMean, RunHead, RunSource, SetCount, SetResults};
 pub use latest::{
-    CaseResult, FoundCase, HistorySet, PastResult, Reevaluated, ResultOrigin, case_results, is_unchanged,
-    is_unsteady, place, reevaluate,
+    CaseResult, FoundCase, HistorySet, PastResult, PastResults, Reevaluated, ResultOrigin, case_results,
+    is_unchanged, is_unsteady, place, reevaluate,
 };
 pub use merge::{MergeError, MergedRun, merge_one_shard, merge_shards};
 pub use past_run::{PastRun, PastSet};

@@ -1,7 +1,7 @@
 //! Finds the unfinished run that a request resumes, and what differs between the two.
 
 use super::index::{History, RunSource};
-use crate::domain::{PlannedCase, PlannedSet, RunEvent, RunOptions, RunPlan, RunState};
+use crate::domain::{PlannedCase, PlannedSet, RunEvent, RunOptions, RunPlan, RunState, criteria_by_metric};
 use crate::store::{JournalError, LoadedRun, RunFolder, load_plan};
 use std::path::Path;
 use std::sync::Arc;
@@ -127,7 +127,7 @@ pub(super) fn decisive_differences(stored: &RunPlan, plan: &RunPlan) -> Vec<Stri
     if found.is_empty() && differs(|then, now| then.agent != now.agent) {
         found.push("how the agent is started or reached".into());
     }
-    if differs(|then, now| then.criteria != now.criteria) {
+    if differs(|then, now| criteria_by_metric(&then.criteria) != criteria_by_metric(&now.criteria)) {
         found.push("the criteria".into());
     }
     if differs(|then, now| then.stubs != now.stubs) {

@@ -10,6 +10,9 @@ use rayon::prelude::*;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+/// The outcomes of a run, with the files that they belong to.
+type OutcomesByFile = Vec<(PathBuf, SetOutcomes)>;
+
 /// The maximum number of outcomes of cases in memory.
 const POINTS_AT_MOST: usize = 1_000_000;
 
@@ -21,6 +24,8 @@ pub struct CaseTrends {
     pub runs: Vec<RunHead>,
     /// Whether all runs are contained; if not, there were too many outcomes, and the oldest runs are left out.
     pub is_complete: bool,
+    /// The runs that cannot be read, each with the error.
+    pub unreadable: Vec<String>,
     /// The outcomes by file and by the hash of the case's id, oldest first.
     points: HashMap<PathBuf, HashMap<u64, Vec<CasePoint>>>,
 }
@@ -40,11 +45,19 @@ const READ_TOGETHER: usize = 64;
 impl History {
     /// The outcomes of the cases of these sets.
     pub fn trends(&self, sets: &[HistorySet]) -> CaseTrends {
-        let mut found: Vec<(RunHead, Vec<(PathBuf, SetOutcomes)>)> = Vec::new();
+        let mut found: Vec<(RunHead, OutcomesByFile)> = Vec::new();
         let (mut count, mut is_complete) = (0, true);
+        let mut unreadable: Vec<String> = self.unreadable.iter().map(|(_, error)| error.clone()).collect();
         let heads: Vec<&RunHead> = self.runs.iter().filter(|head| head.is_in_trends()).collect();
         for (head, outcomes) in heads.chunks(READ_TOGETHER).flat_map(|heads| self.read_together(heads, sets))
         {
+            let outcomes = match outcomes {
+                Ok(outcomes) => outcomes,
+                Err(error) => {
+                    unreadable.extend(head.path.exists().then_some(error));
+                    continue;
+                }
+            };
             count += outcomes.iter().map(|(_, set)| set.cases.len()).sum::<usize>();
             if count > POINTS_AT_MOST {
                 is_complete = false;
@@ -53,7 +66,7 @@ impl History {
             found.push((head.clone(), outcomes));
         }
         found.reverse();
-        let mut trends = CaseTrends { is_complete, ..CaseTrends::default() };
+        let mut trends = CaseTrends { is_complete, unreadable, ..CaseTrends::default() };
         let mut criteria: HashMap<PathBuf, CriteriaNumbers<usize>> = HashMap::new();
         for (run, (head, outcomes)) in found.into_iter().enumerate() {
             trends.runs.push(head);
@@ -77,40 +90,41 @@ impl History {
         &self,
         heads: &[&'a RunHead],
         sets: &[HistorySet],
-    ) -> Vec<(&'a RunHead, Vec<(PathBuf, SetOutcomes)>)> {
-        let outcomes_of = |head: &'a RunHead| (head, by_file(head, self.outcomes_of(head), sets));
+    ) -> Vec<(&'a RunHead, Result<OutcomesByFile, String>)> {
+        let outcomes_of =
+            |head: &'a RunHead| (head, self.outcomes_of(head).map(|outcomes| by_file(head, outcomes, sets)));
         heads.par_iter().copied().map(outcomes_of).collect()
     }
 
-    /// The outcomes of a run, from the cache or from the run. Empty if it cannot be read any more.
-    fn outcomes_of(&self, head: &RunHead) -> RunOutcomes {
+    /// The outcomes of a run, from the cache or from the run. Errors: it cannot be read any more.
+    fn outcomes_of(&self, head: &RunHead) -> Result<RunOutcomes, String> {
         let app_dir = match &head.source {
             RunSource::Adk { app_dir, .. } => Some(app_dir.as_path()),
             RunSource::Evaltrail { .. } => None,
         };
         let stamp = stamp_of(&head.path, app_dir.is_some());
         let stored = self.cache.as_ref().and_then(|cache| cache.read(&head.path, &stamp));
-        stored.unwrap_or_else(|| {
-            let outcomes = match app_dir {
-                None => load_run(&head.path, self.key.as_ref())
-                    .ok()
-                    // The index may be outdated.
-                    .filter(|run| run.is_signed)
-                    .map(|run| RunOutcomes::of_run(&run.state)),
-                Some(_) => open_result(&head.path)
-                    .map(|file| RunOutcomes::of_result(&attempts_of_result(&file)))
-                    .ok(),
-            };
-            if let (Some(cache), Some(outcomes)) = (&self.cache, &outcomes) {
-                cache.write(&head.path, &stamp, outcomes);
+        if let Some(stored) = stored {
+            return Ok(stored);
+        }
+        let outcomes = match app_dir {
+            None => {
+                let run = load_run(&head.path, self.key.as_ref())
+                    .map_err(|error| format!("{}: {error}", head.path.display()))?;
+                // The index may be outdated.
+                if run.is_signed { RunOutcomes::of_run(&run.state) } else { RunOutcomes::default() }
             }
-            outcomes.unwrap_or_default()
-        })
+            Some(_) => RunOutcomes::of_result(&attempts_of_result(&open_result(&head.path)?)),
+        };
+        if let Some(cache) = &self.cache {
+            cache.write(&head.path, &stamp, &outcomes);
+        }
+        Ok(outcomes)
     }
 }
 
 /// The outcomes with the files that they belong to.
-fn by_file(head: &RunHead, outcomes: RunOutcomes, sets: &[HistorySet]) -> Vec<(PathBuf, SetOutcomes)> {
+fn by_file(head: &RunHead, outcomes: RunOutcomes, sets: &[HistorySet]) -> OutcomesByFile {
     let of_adk = match &head.source {
         RunSource::Evaltrail { .. } => None,
         RunSource::Adk { app_dir, set_id, .. } => Some(matching(sets, app_dir, set_id)),

@@ -14,8 +14,17 @@ pub fn rerun_of_plan(state: &RunState, place: &str) -> String {
     let repeat = (!is_scored && options.repeat > 1).then(|| format!(" --repeat {}", options.repeat));
     let gate = (!is_scored && options.gate != Gate::All).then(|| format!(" --gate {}", options.gate.name()));
     let (repeat, gate) = (repeat.unwrap_or_default(), gate.unwrap_or_default());
-    let (agent, tools) = (agent_option(state), tools_options(state));
-    format!("evaltrail {command} {place} --failed={run}{repeat}{gate}{agent}{tools}")
+    let (agent, judge, tools) = (agent_option(state), judge_options(state), tools_options(state));
+    format!("evaltrail {command} {place} --failed={run}{repeat}{gate}{agent}{judge}{tools}")
+}
+
+/// The options for the judge, if it was not left to the criteria.
+fn judge_options(state: &RunState) -> String {
+    let judge = &state.plan.judge;
+    let model =
+        judge.model.as_deref().map(|model| format!(" --judge {}", super::shell_word(&clean_line(model))));
+    let samples = judge.samples.map(|samples| format!(" --samples {samples}"));
+    [model, samples].into_iter().flatten().collect()
 }
 
 /// The option for the agent, if it was given by its address.

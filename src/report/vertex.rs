@@ -1,6 +1,6 @@
 //! Vertex's formats: the metrics table and summary of `EvalTask`, and the newer client's `EvaluationResult`.
 
-use super::{attempts_in_order, metric_names};
+use super::{attempts_in_order, metric_names, titled};
 use crate::domain::MetricSummary;
 use crate::domain::{Attempt, EndedAttempt, Invocation, MetricResult, RunState, Status, plain_json};
 use crate::formats::json::write_with_list;
@@ -62,6 +62,10 @@ pub(super) fn summary(state: &RunState) -> Value {
         summary.insert(format!("{}/std", of.metric), of.std.into());
         summary.insert(format!("{}/valid", of.metric), of.valid.into());
         summary.insert(format!("{}/errored", of.metric), of.errored.into());
+        if state.plan.has_different_scoring(&of.metric) {
+            // The mean is over scores that the sets of the run compute in different ways.
+            summary.insert(format!("{}/different_options", of.metric), true.into());
+        }
     }
     let (gate, counts) = (state.plan.options.gate, state.gate_counts());
     summary.insert("gate/name".into(), gate.name().into());
@@ -91,15 +95,17 @@ pub(super) fn write_evaluation_result(state: &RunState, out: &mut dyn Write) -> 
         }))
     };
     let scored = metric_names(state);
-    let summaries: Vec<Value> = aggregates(attempts_in_order(state))
+    let aggregates = aggregates(attempts_in_order(state));
+    let summaries: Vec<Value> = titled(state, aggregates.clone())
         .into_iter()
-        .map(|of| {
+        .zip(aggregates)
+        .map(|(titled, of)| {
             let is_one = |metric: &MetricSummary| metric.metric == of.metric && metric.score() == Some(1.0);
             let ones = |attempt: Arc<EndedAttempt>| attempt.metrics.iter().filter(|one| is_one(one)).count();
             let ones: usize = attempts_in_order(state).map(ones).sum();
             let pass_rate = (of.valid > 0 && scored.contains(&of.metric)).then(|| ones as f64 / of.valid as f64);
             json!({
-                "metric_name": of.metric, "num_cases_total": of.total, "num_cases_valid": of.valid,
+                "metric_name": titled.metric, "num_cases_total": of.total, "num_cases_valid": of.valid,
                 "num_cases_error": of.errored, "mean_score": of.mean, "stdev_score": of.std, "pass_rate": pass_rate,
             })
         })

@@ -1,17 +1,16 @@
 //! The baseline of a workspace: pins a run as the baseline, and compares a run with it.
 
 use super::past::history_of;
+use super::removed::removed_cases;
 use crate::analysis::{
     CaseFate, ChangedCondition, ComparisonRule, RunComparison, RunConditions, RunToCompare, compare_runs,
 };
 use crate::domain::{RunState, clean_line};
-use crate::formats::SetFile;
 use crate::store::{
     BASELINE_FILE, Baseline, RunLabel, baseline_run_id, remove_baseline, run_name_error, save_run_label,
     write_baseline,
 };
-use crate::workspace::{SetPath, Workspace, open_set};
-use std::collections::{BTreeSet, HashMap};
+use crate::workspace::Workspace;
 use std::path::Path;
 
 /// Maximum number of cases that are named.
@@ -101,10 +100,14 @@ pub struct BaselineChange {
     /// The number of cases that broke, or that passed and are not evaluated any more:
     /// [`crate::analysis::RunComparison::lost`].
     pub broke: usize,
+    /// Whether the rate of all cases fell significantly: [`crate::analysis::RunComparison::fall`].
+    pub fell: bool,
     /// The number of cases that passed in the baseline and that the workspace does not have any more.
     pub removed: usize,
     /// A line about the comparison, followed by lines that name these cases.
     pub words: String,
+    /// What broke and was fixed, and a significant change of the rate: for a place with little room.
+    pub short: String,
 }
 
 /// Compares a run with the baseline of its workspace, by a rule.
@@ -118,14 +121,17 @@ pub fn compared_with(
     let found = compare_runs(before, state, rule);
     let lost: Vec<String> =
         found.lost(&baseline.state, state).filter_map(|case| Some(name_of(state, case.after?))).collect();
-    let removed: Vec<String> = removed_cases(&found, &baseline.state, root)
-        .into_iter()
-        .map(|case| name_of(&baseline.state, case))
-        .collect();
+    let removed: Vec<String> =
+        removed_cases(&found, before, root).into_iter().map(|case| name_of(&baseline.state, case)).collect();
+    let rate = found
+        .rate_change
+        .filter(|_| found.overall.is_repeated())
+        .map(|change| format!("; {}", change.words()));
+    let short = format!("vs baseline: {}{}", found.changes_words(), rate.unwrap_or_default());
     let mut words = headline(&found, removed.len());
     words += &named("passed before", &lost);
     words += &named("removed, passed before", &removed);
-    BaselineChange { broke: lost.len(), removed: removed.len(), words }
+    BaselineChange { broke: lost.len(), fell: found.fall().is_some(), removed: removed.len(), words, short }
 }
 
 /// What changed since the baseline, in one line.
@@ -143,8 +149,9 @@ fn headline(found: &RunComparison, removed: usize) -> String {
             words += &format!(", {cases} {label}");
         }
     }
-    if found.overall.is_by_rates() {
+    if found.overall.is_repeated() || found.overall.is_by_rates() {
         words += &format!("; {} ({})", found.overall.passed_words(), found.test_words());
+        words.extend(found.rate_change.map(|change| format!("; {}", change.words())));
     }
     words.extend(found.undecidable_words().map(|why| format!("; {why}")));
     let conditions = [
@@ -176,24 +183,4 @@ fn named(what: &str, cases: &[String]) -> String {
         lines += &format!("\n  … and {more} more: evaltrail compare baseline last");
     }
     lines
-}
-
-/// The cases, by their positions in the first run, of which all attempts passed in it and that are not in the second run
-/// because the workspace does not have them any more: the file is gone, or has no case with this id. A file that cannot be
-/// read is reported where it is run.
-pub fn removed_cases(found: &RunComparison, before: &RunState, root: &Path) -> BTreeSet<usize> {
-    let missing = found.removed(before).filter_map(|case| case.before);
-    let mut files: HashMap<usize, Option<SetFile>> = HashMap::new();
-    let mut is_gone = |case: usize| {
-        let set = before.plan.cases.set(case);
-        let path = &before.plan.sets[set].path;
-        let file = files
-            .entry(set)
-            .or_insert_with(|| open_set(&SetPath::of_file(path, root)).ok().map(|open| open.file));
-        match file {
-            Some(file) => file.positions_of(before.plan.cases.eval_id(case)).next().is_none(),
-            None => !path.exists(),
-        }
-    };
-    missing.filter(|case| is_gone(*case)).collect()
 }

@@ -4,7 +4,7 @@ use super::past::past_results;
 use super::plan::Selection;
 use crate::domain::{CaseKey, Criterion, EndedAttempt, InMemory, Reading, RunBy, RunOptions, Spent};
 use crate::formats::SetFile;
-use crate::history::{PastResult, place};
+use crate::history::{PastResult, PastResults, place};
 use crate::metrics::JudgedMetric;
 use crate::workspace::{OpenSet, SetPath, Workspace, criteria_for, open_set, sources_changed_at};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -91,17 +91,27 @@ pub struct AttemptTook {
     pub spent: Option<Spent>,
 }
 
-/// The changed cases of each selection, in the order of the files; `None` if a file cannot be opened. Results of single
-/// turns and foreign ones do not count.
-pub fn changed_cases(workspace: &Workspace, selections: &[Selection]) -> Vec<Option<Vec<ChangedCase>>> {
+/// The cases that changed since their latest results.
+#[derive(Debug, Default)]
+pub struct FoundChanges {
+    /// For each selection, its changed cases in the order of the file; `None` if the file cannot be opened.
+    pub of_selections: Vec<Option<Vec<ChangedCase>>>,
+    /// The runs that cannot be read, each with the error: cases with results in them count as changed.
+    pub unreadable: Vec<String>,
+}
+
+/// The changed cases of each selection. Results of single turns and foreign ones do not count.
+pub fn changed_cases(workspace: &Workspace, selections: &[Selection]) -> FoundChanges {
     let opened: Vec<Option<OpenSet>> =
         selections.iter().map(|selection| open_set(&selection.set).ok()).collect();
     let both = selections.iter().zip(&opened);
     let files: Vec<(&SetPath, &SetFile)> =
         both.clone().filter_map(|(selection, open)| Some((&selection.set, &open.as_ref()?.file))).collect();
-    let past = past_results(workspace, &files, InMemory::Summary);
-    both.map(|(selection, open)| Some(changed_of(workspace, selection, &open.as_ref()?.file, &past)))
-        .collect()
+    let PastResults { results, unreadable } = past_results(workspace, &files, InMemory::Summary);
+    let of_selection = |(selection, open): (&Selection, &Option<OpenSet>)| {
+        Some(changed_of(workspace, selection, &open.as_ref()?.file, &results))
+    };
+    FoundChanges { of_selections: both.map(of_selection).collect(), unreadable }
 }
 
 fn changed_of(

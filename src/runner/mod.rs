@@ -30,6 +30,7 @@ mod preflight;
 mod queue_cases;
 mod record_tools;
 mod redaction;
+mod removed;
 mod report;
 mod results;
 mod scoring;
@@ -38,14 +39,17 @@ mod start;
 mod trust;
 
 pub use agents::{ListedAgent, list_agents};
-pub use baseline::{BaselineChange, PinError, compared_with, name_run, pin_run, removed_cases, unpin_run};
+pub use baseline::{BaselineChange, PinError, compared_with, name_run, pin_run, unpin_run};
 pub use capture::{RecordedConversation, begins_late, recorded_conversations};
-pub use changed::{AttemptTook, CaseVersion, ChangedCase, RunEstimate, SeenCases, changed_cases};
+pub use changed::{
+    AttemptTook, CaseVersion, ChangedCase, FoundChanges, RunEstimate, SeenCases, changed_cases,
+};
 pub use chat::{ChatEvent, chat, tools_of_chat, tools_of_chat_about};
 pub use export::{export, redacted};
-pub use past::{case_trends, history_of, past_results, remove_old, result_folders};
+pub use past::{case_trends, history_of, past_results, remove_old, result_folders, unreadable_words};
 pub use plan::{PlanError, Prepared, Request, Selection, Stamp, prepare};
 pub use record_tools::{ToolRecording, add_missing_answers, record_tools};
+pub use removed::removed_cases;
 pub use start::{Run, RunHandle, start};
 pub use trust::{
     KeyOffer, TrustAction, TrustQuestion, agent_questions, allowed_destinations, judge_questions,

@@ -2,10 +2,10 @@
 //! `accept`.
 
 use crate::config::DEFAULT_RUNS_KEPT;
-use crate::domain::InMemory;
+use crate::domain::{InMemory, clean_line};
 use crate::formats::SetFile;
 use crate::formats::adk::{app_history, storage_app};
-use crate::history::{CaseTrends, History, HistorySet, PastResult, recorded_results, remove_old_runs};
+use crate::history::{CaseTrends, History, HistorySet, PastResults, recorded_results, remove_old_runs};
 use crate::store::{Places, run_folders};
 use crate::workspace::{SetPath, Workspace, agent_of_set};
 use std::cmp::Reverse;
@@ -61,22 +61,23 @@ pub fn remove_old(workspace: &Workspace) -> Option<String> {
     ))
 }
 
-/// The newest results of the cases of these files, the oldest run first. Scores that a file contains come before all
-/// runs.
+/// The newest results of the cases of these files. Scores that a file contains come before all runs.
 pub fn past_results(
     workspace: &Workspace,
     files: &[(&SetPath, &SetFile)],
     in_memory: InMemory,
-) -> Vec<PastResult> {
+) -> PastResults {
     results_in(&history_of(workspace), workspace, files, in_memory)
+}
+
+/// The message about a run whose results cannot be read.
+pub fn unreadable_words(error: impl AsRef<str>) -> String {
+    format!("results cannot be read: {}", clean_line(error.as_ref()))
 }
 
 /// [`past_results`] without those of shards: they come while other shards of the same run still start, and would change
 /// which cases those take.
-pub(super) fn results_before_shards(
-    workspace: &Workspace,
-    files: &[(&SetPath, &SetFile)],
-) -> Vec<PastResult> {
+pub(super) fn results_before_shards(workspace: &Workspace, files: &[(&SetPath, &SetFile)]) -> PastResults {
     let mut history = history_of(workspace);
     history.runs.retain(|head| head.shard.is_none());
     results_in(&history, workspace, files, InMemory::Summary)
@@ -87,12 +88,11 @@ fn results_in(
     workspace: &Workspace,
     files: &[(&SetPath, &SetFile)],
     in_memory: InMemory,
-) -> Vec<PastResult> {
-    let mut found: Vec<PastResult> =
-        files.iter().flat_map(|(set, file)| recorded_results(&set.path, file)).collect();
+) -> PastResults {
+    let recorded = files.iter().flat_map(|(set, file)| recorded_results(&set.path, file));
     let sets: Vec<HistorySet> = files.iter().map(|(set, file)| history_set(workspace, set, file)).collect();
-    found.extend(history.latest(&sets, in_memory));
-    found
+    let PastResults { results, unreadable } = history.latest(&sets, in_memory);
+    PastResults { results: recorded.chain(results).collect(), unreadable }
 }
 
 /// The outcomes of all cases over the runs of a workspace. `files` opens the files of the workspace; it is only called if

@@ -1,6 +1,6 @@
 //! Plans a run.
 
-use super::past::{past_results, results_before_shards};
+use super::past::{past_results, results_before_shards, unreadable_words};
 use super::shards::{CaseToSplit, SplitPlan, split};
 use crate::analysis::PassCount;
 use crate::config::is_agent_address;
@@ -11,7 +11,7 @@ use crate::domain::{
 };
 use crate::formats::adk::storage_app;
 use crate::formats::{Notes, SetFile};
-use crate::history::{CaseResult, PastResult, case_results, place};
+use crate::history::{CaseResult, PastResult, PastResults, case_results, place};
 use crate::judge::JudgeGrant;
 use crate::metrics::{unknown_metric, unreachable_threshold};
 use crate::store::{CaseQueue, MOST_ATTEMPTS, WholePlan};
@@ -143,7 +143,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
     let mut notes = Vec::new();
     let mut stubs = Vec::new();
     let (opened, mut problems) = open_selections(&request.selections);
-    let past = past_for(workspace, request, &opened);
+    let PastResults { results: past, unreadable } = past_for(workspace, request, &opened);
     let mut to_split = Vec::new();
     for OpenedSelection { selection, open, notes: beside, stubs: of_set } in opened {
         match plan_set(workspace, request, selection, &open, (&beside, &past, &day)) {
@@ -177,6 +177,7 @@ pub fn prepare(workspace: &Workspace, request: &Request, stamp: &Stamp) -> Resul
         whole = Some(Arc::new(WholePlan { plan: of_all, split, problems: problems.clone() }));
         (plan, remarks) = (part, said);
     }
+    remarks.extend(unreadable.into_iter().map(unreadable_words));
     remarks.extend(unreachable_thresholds(&plan));
     let kept = kept_of(&plan, &sets, &request.kept);
     let (plan, grant) = (Arc::new(plan), JudgeGrant::default());
@@ -189,10 +190,10 @@ fn unreachable_thresholds(plan: &RunPlan) -> BTreeSet<String> {
 }
 
 /// The earlier results that the filter, or the split into shards, needs.
-fn past_for(workspace: &Workspace, request: &Request, opened: &[OpenedSelection]) -> Vec<PastResult> {
+fn past_for(workspace: &Workspace, request: &Request, opened: &[OpenedSelection]) -> PastResults {
     let shard = request.options.shard;
     if !request.query.needs_results() && shard.is_none_or(|shard| shard.by != ShardBy::Time) {
-        return Vec::new();
+        return PastResults::default();
     }
     let files: Vec<(&SetPath, &SetFile)> =
         opened.iter().map(|one| (&one.selection.set, &one.open.file)).collect();

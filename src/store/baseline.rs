@@ -67,6 +67,9 @@ struct SetLine {
     path: PathBuf,
     /// The label of the agent, without secrets.
     agent: String,
+    /// A hash of how the calls of tools were answered. Hexadecimal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tools: Option<String>,
     /// Whether saved responses were scored.
     saved: bool,
     criteria: Vec<Criterion>,
@@ -121,6 +124,7 @@ pub fn write_baseline(workspace: &Path, baseline: &Baseline) -> io::Result<()> {
             file: set.file.clone(),
             path,
             agent: conditions.agents.get(at).cloned().unwrap_or_default(),
+            tools: conditions.tools.get(at).copied().flatten().map(|hash| format!("{hash:016x}")),
             saved: set.agent == AgentSpec::Saved,
             criteria: set.criteria.clone(),
         }
@@ -206,6 +210,7 @@ pub fn read_baseline(workspace: &Path) -> io::Result<Option<Baseline>> {
     let expectation = |line: &CaseLine| u128::from_str_radix(line.expectation.as_deref()?, 16).ok();
     let conditions = RunConditions {
         agents: file.run.sets.iter().map(|set| set.agent.clone()).collect(),
+        tools: file.run.sets.iter().map(tools_of).collect(),
         judge: file.run.judge.clone(),
         expectations: file.cases.iter().map(expectation).collect(),
         variants: file.cases.iter().map(|line| line.variant.clone()).collect(),
@@ -229,6 +234,11 @@ pub fn read_baseline(workspace: &Path) -> io::Result<Option<Baseline>> {
         }
     }
     Ok(Some(Baseline { state, conditions }))
+}
+
+/// `None` if it is not known.
+fn tools_of(set: &SetLine) -> Option<u64> {
+    u64::from_str_radix(set.tools.as_deref()?, 16).ok()
 }
 
 fn planned_set(workspace: &Path, set: SetLine) -> PlannedSet {

@@ -36,7 +36,10 @@ impl WrittenFiles {
             places.and_then(|places| read_file(&path_in(places), READ_AT_MOST).ok()).unwrap_or_default();
         let mut found = WrittenFiles::default();
         let lines = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
-        for Entry { size, sha256, .. } in lines.filter(|entry: &Entry| entry.format == FORMAT) {
+        // Earlier versions recorded empty files, too.
+        for Entry { size, sha256, .. } in
+            lines.filter(|entry: &Entry| entry.format == FORMAT && entry.size > 0)
+        {
             found.by_size.entry(size).or_default().insert(sha256);
         }
         found
@@ -79,8 +82,12 @@ impl<'a> RecordedOutput<'a> {
         RecordedOutput { out, hash: Fingerprint::default(), size: 0 }
     }
 
-    /// Adds what was written to the record. Errors: those of the record's file.
+    /// Adds what was written to the record, unless it is empty: every empty file has the same content. Errors: those of the
+    /// record's file.
     pub fn record(self, places: &Places) -> io::Result<()> {
+        if self.size == 0 {
+            return Ok(());
+        }
         let entry = Entry { format: FORMAT, size: self.size, sha256: self.hash.finish() };
         let path = path_in(places);
         std::fs::create_dir_all(&places.data)?;
@@ -111,6 +118,9 @@ impl Write for RecordedOutput<'_> {
 mod tests {
     use super::*;
 
+    /// SHA-256 of nothing.
+    const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
     #[test]
     fn a_file_is_known_by_its_content_wherever_it_is() {
         let folder = tempfile::tempdir().unwrap();
@@ -131,7 +141,13 @@ mod tests {
         write("report 1");
         write("another report");
         assert!(is_known("report 1") && is_known("another report"));
-        assert!(!is_known("report 2") && !is_known(""));
+        write("");
+        append_to(
+            &path_in(&places),
+            format!("{{\"format\":1,\"size\":0,\"sha256\":\"{EMPTY}\"}}\n").as_bytes(),
+        )
+        .unwrap();
+        assert!(!is_known("report 2") && !is_known(""), "an empty file is an input");
         append_to(&path_in(&places), b"damaged\n").unwrap();
         write("report 3");
         assert!(is_known("report 1") && is_known("report 3"));
@@ -148,12 +164,15 @@ mod tests {
             serde_json::to_string(&Entry { format: FORMAT, size: 1, sha256: "x".repeat(64) }).unwrap()
         );
         std::fs::write(path_in(&places), line.repeat(1 + LARGEST as usize / line.len())).unwrap();
-        RecordedOutput::new(&mut Vec::new()).record(&places).unwrap();
+        let mut bytes = Vec::new();
+        let mut out = RecordedOutput::new(&mut bytes);
+        out.write_all(b"new").unwrap();
+        out.record(&places).unwrap();
         let text = std::fs::read_to_string(path_in(&places)).unwrap();
         assert!((text.len() as u64) < LARGEST * 2 / 3, "{}", text.len());
         assert!(text.lines().all(|line| serde_json::from_str::<Entry>(line).is_ok()));
         assert_eq!(
-            text.lines().filter(|line| line.contains("\"size\":0")).count(),
+            text.lines().filter(|line| line.contains("\"size\":3,")).count(),
             1,
             "the new one is in it"
         );

@@ -28,6 +28,8 @@ pub struct Workspace {
     pub agents: Vec<AgentFolder>,
     /// The eval sets in it, sorted by path.
     pub sets: Vec<SetPath>,
+    /// The folders and files in it that cannot be read, each with the error: they may contain eval sets.
+    pub unreadable: Vec<String>,
     /// The contents of `evaltrail.toml`.
     pub config: ConfigFile,
 }
@@ -184,8 +186,12 @@ impl Walk {
         {
             workspace.agents.push(agent);
         }
-        let Ok(entries) = fs::read_dir(folder) else { return };
-        for entry in entries.flatten() {
+        let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<DirEntry>>>);
+        let entries = entries.unwrap_or_else(|error| {
+            self.note(workspace, folder, &error);
+            Vec::new()
+        });
+        for entry in entries {
             let (Some((kind, is_link)), name) = (kind_within(&entry, &workspace.root), entry.file_name())
             else {
                 continue;
@@ -198,32 +204,48 @@ impl Walk {
                     true => self.linked.push((path, depth + 1)),
                     false => self.folder(workspace, &path, depth + 1),
                 }
-            } else if self.looks_for_sets && kind.is_file() && self.holds_cases(&path, &name) {
-                workspace.add_set(&path);
+            } else if self.looks_for_sets && kind.is_file() {
+                match self.holds_cases(&path, &name) {
+                    Ok(true) => workspace.add_set(&path),
+                    Ok(false) => {}
+                    Err(error) => self.note(workspace, &path, &error),
+                }
             }
         }
     }
 
+    /// Notes that a path cannot be read. One that was removed in the meantime is not noted.
+    fn note(&self, workspace: &mut Workspace, path: &Path, error: &io::Error) {
+        if self.looks_for_sets && error.kind() != io::ErrorKind::NotFound {
+            workspace.unreadable.push(format!("{}: {error}", path_below(&workspace.root, path)));
+        }
+    }
+
     /// Whether a file contains cases, by its name or by its beginning, and is not a result that evaltrail wrote. The
-    /// number of files that are read is limited.
-    fn holds_cases(&mut self, path: &Path, name: &str) -> bool {
+    /// number of files that are read is limited. Errors: the file may contain cases and cannot be read.
+    fn holds_cases(&mut self, path: &Path, name: &str) -> io::Result<bool> {
         const LOOKED_INTO: usize = 5000;
         if name.ends_with(super::beside::NOTES_ENDING) {
-            return false;
+            return Ok(false);
         }
         let is_named_as_set = name.ends_with(".evalset.json") || name.ends_with(".test.json");
         let maybe = DATA.iter().any(|ending| name.ends_with(ending)) && name != "test_config.json";
         if !is_named_as_set && !maybe {
-            return false;
+            return Ok(false);
         }
         if self.looked_into >= LOOKED_INTO {
-            return is_named_as_set;
+            return Ok(is_named_as_set);
         }
         self.looked_into += 1;
-        let Ok(head) = head_of(path) else { return is_named_as_set };
-        (is_named_as_set || looks_like_cases(name, &head))
+        let head = match head_of(path) {
+            Ok(head) => head,
+            // It is reported where it is opened.
+            Err(_) if is_named_as_set => return Ok(true),
+            Err(error) => return Err(error),
+        };
+        Ok((is_named_as_set || looks_like_cases(name, &head))
             && !is_own_result(&head)
-            && !self.written.get_or_init(|| WrittenFiles::load(Places::find().as_ref())).contains(path)
+            && !self.written.get_or_init(|| WrittenFiles::load(Places::find().as_ref())).contains(path))
     }
 
     /// Visits the targets of links to folders, unless they were already visited.

@@ -265,7 +265,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "explorer/terminal/guard.rs",
             "explorer/terminal/clipboard.rs",
             "explorer/terminal/event_loop/mod.rs",
-            "cli/explore.rs",
+            "cli/terminal.rs",
             "cli/docs.rs",
         ],
     ),

@@ -110,7 +110,7 @@ impl Workshop {
         attempt.status = case_status(&attempt.metrics);
         let results = past(&self.model.sets[0].path.path, &run, vec![Arc::new(attempt)]);
         let ticket = self.model.ticket();
-        update(&mut self.model, Msg::Results(ResultMsg::History { ticket, results }));
+        update(&mut self.model, Msg::Results(ResultMsg::History { ticket, results: results.into() }));
     }
 
     fn worst(&self, index: usize) -> Option<Status> {
@@ -516,7 +516,7 @@ fn a_single_turn_does_not_decide_the_case() {
     (alone.turn, alone.status) = (Some(1), Status::Passed);
     let results = past(&desk.model.sets[0].path.path, "r2", vec![Arc::new(alone)]);
     let ticket = desk.model.ticket();
-    update(&mut desk.model, Msg::Results(ResultMsg::History { ticket, results }));
+    update(&mut desk.model, Msg::Results(ResultMsg::History { ticket, results: results.into() }));
     assert_eq!(desk.worst(0), Some(Status::Failed), "one good turn makes no good case");
     desk.press("enter");
     assert_eq!(desk.model.shown_attempt().unwrap().turn, Some(1));

@@ -100,7 +100,7 @@ fn the_same_agent_with_more_attempts_is_no_change() {
         let listed = text(&run(&place, &[], &["compare", first, second, "--fail-on", "broke"]));
         assert!(
             listed.contains(
-                ": 0 broke, 0 fixed, 7 unclear  (by rates, because the numbers of attempts differ: "
+                ": 0 broke, 0 fixed, 7 unclear  (by rates, because the numbers of evaluated attempts differ: "
             ),
             "{listed}"
         );
@@ -133,15 +133,69 @@ fn the_same_agent_with_more_attempts_is_no_change() {
 #[test]
 fn a_case_that_passed_and_never_passes_now_broke() {
     let place = place_with(&CASES);
-    run(&place, &ONE, &["run", "s.evalset.json"]);
-    run(&place, &[], &["runs", "pin", "last"]);
     let mut plans = FIVE;
+    plans[1].1 = "PPPPP";
+    run(&place, &plans, &["run", "s.evalset.json", "--repeat", "5"]);
+    run(&place, &[], &["runs", "pin", "last"]);
     plans[1].1 = "FFFFF";
     let args = ["run", "s.evalset.json", "--repeat", "5", "--fail-on", "broke"];
     let compared = run(&place, &plans, &args);
     assert_eq!(compared.status.code(), Some(1), "{}", both(&compared));
-    assert!(both(&compared).contains("vs baseline: 1 broke, 0 fixed, 6 unclear"), "{}", both(&compared));
+    assert!(both(&compared).contains("vs baseline: 1 broke, 0 fixed"), "{}", both(&compared));
     assert!(both(&compared).contains("passed before: s › b\n"), "{}", both(&compared));
+}
+
+#[test]
+fn a_rate_that_fell_significantly_fails_a_run_without_a_case_that_broke() {
+    let place = place_with(&CASES);
+    let mut plans = ONE.map(|(case, _)| (case, "PPPPP"));
+    plans[0].1 = "PPPPF";
+    run(&place, &plans, &["run", "s.evalset.json", "--repeat", "5"]);
+    run(&place, &[], &["runs", "pin", "last"]);
+    let worse = ONE.map(|(case, _)| (case, "PFPPF"));
+    let fell = "; the pass rate fell from 98.0 % to 60.0 % (p < 0.0001)";
+    let compared = run(&place, &worse, &["run", "s.evalset.json", "--repeat", "5", "--fail-on", "broke"]);
+    assert_eq!(compared.status.code(), Some(1), "{}", both(&compared));
+    assert!(both(&compared).contains("vs baseline: 0 broke, 0 fixed, 9 unclear; "), "{}", both(&compared));
+    assert!(both(&compared).contains(fell), "{}", both(&compared));
+    let listed = run(&place, &[], &["compare", "baseline", "last", "--fail-on", "broke"]);
+    assert_eq!((listed.status.code(), both(&listed).contains(fell)), (Some(1), true), "{}", both(&listed));
+    let json = run(&place, &[], &["compare", "baseline", "last", "--json", "--fail-on", "removed"]);
+    assert_eq!(json.status.code(), Some(0));
+    let json: Value = serde_json::from_str(&text(&json)).unwrap();
+    assert_eq!(json["overall"]["rate_change"]["direction"], "fell", "{json}");
+    assert_eq!(json["cases"][0]["after"]["evaluated"], 5, "{json}");
+    // Better is no failure.
+    run(&place, &[], &["runs", "pin", "last"]);
+    let better = run(&place, &plans, &["run", "s.evalset.json", "--repeat", "5", "--fail-on", "broke"]);
+    assert_eq!(better.status.code(), Some(0), "{}", both(&better));
+    assert!(both(&better).contains("; the pass rate rose from 60.0 % to 98.0 %"), "{}", both(&better));
+}
+
+#[test]
+fn renamed_cases_and_files_are_not_removed() {
+    let place = place_with(&["a", "b"]);
+    let plans = [("a", "P"), ("b", "P"), ("z", "P")];
+    run(&place, &plans, &["run", "s.evalset.json"]);
+    run(&place, &[], &["runs", "pin", "last"]);
+    std::fs::write(place.path().join("other.evalset.json"), set_of("other", &["z"])).unwrap();
+    let args = ["run", "other.evalset.json", "--fail-on", "removed"];
+    // Another file is run than the one that has the cases under its new name.
+    std::fs::rename(place.path().join("s.evalset.json"), place.path().join("t.evalset.json")).unwrap();
+    let ran = run(&place, &plans, &args);
+    assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
+    assert!(both(&ran).contains("2 not in this run"), "{}", both(&ran));
+    // A case has another name.
+    let renamed = std::fs::read_to_string(place.path().join("t.evalset.json")).unwrap();
+    let renamed = renamed.replace("\"eval_id\":\"b\"", "\"eval_id\":\"renamed\"");
+    assert!(renamed.contains("renamed"), "{renamed}");
+    std::fs::write(place.path().join("t.evalset.json"), renamed).unwrap();
+    let ran = run(&place, &plans, &args);
+    assert_eq!(ran.status.code(), Some(0), "{}", both(&ran));
+    std::fs::write(place.path().join("t.evalset.json"), set_of("s", &["a"])).unwrap();
+    let ran = run(&place, &plans, &args);
+    assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
+    assert!(both(&ran).contains("1 removed that passed\n  removed, passed before: s › b"), "{}", both(&ran));
 }
 
 #[test]
@@ -260,8 +314,14 @@ fn the_hint_runs_exactly_the_failures_again() {
     let first = ["run", "s.evalset.json", "other.evalset.json", "--config", "c.json", "--repeat", "2"];
     let ran = run(&place, &plans, &first);
     let hint = rerun_hint(&both(&ran));
-    let expected = "run s.evalset.json other.evalset.json --failed --agent cmd:./agent --config c.json --jobs 1 --repeat 2 --trust";
-    assert_eq!(hint.join(" "), expected, "{}", both(&ran));
+    let expected = "run s.evalset.json other.evalset.json --failed=ID --agent cmd:./agent --config c.json --jobs 1 --repeat 2 --trust";
+    let without_id = hint.iter().map(|word| if word.starts_with("--failed=") { "--failed=ID" } else { word });
+    assert_eq!(without_id.collect::<Vec<_>>().join(" "), expected, "{}", both(&ran));
+    let run_id = hint.iter().find_map(|word| word.strip_prefix("--failed=")).unwrap();
+    assert!(
+        both(&output(evaltrail(&place.path().join("home")).current_dir(place.path()).arg("runs")))
+            .contains(run_id)
+    );
     let home = place.path().join("home");
     let again = |hint: &[String]| output(evaltrail(&home).current_dir(place.path()).args(hint).arg("--json"));
     let case = |id: &str| (id.to_string(), "\"tool_trajectory_avg_score\"".to_string());
@@ -273,6 +333,25 @@ fn the_hint_runs_exactly_the_failures_again() {
     let hint = rerun_hint(&both(&ran));
     assert!(hint.iter().any(|word| word.starts_with("--failed=")), "{hint:?}");
     assert_eq!(cases_of(&again(&hint)), [case("a"), case("a")]);
+}
+
+#[test]
+fn the_hint_of_a_shard_and_of_another_gate_runs_only_their_failures_again() {
+    let place = place_with(&["a", "b", "c", "d"]);
+    let plans = [("a", "FFFF"), ("b", "FFFF"), ("c", "FFFF"), ("d", "FFFF")];
+    let home = place.path().join("home");
+    let again = |ran: &Output| {
+        let hint = rerun_hint(&both(ran));
+        let ran = output(evaltrail(&home).current_dir(place.path()).args(hint).arg("--json"));
+        cases_of(&ran).into_iter().map(|(case, _)| case).collect::<Vec<_>>()
+    };
+    // The earlier failures are not of the shard.
+    run(&place, &plans, &["run", "s.evalset.json"]);
+    let shard = run(&place, &plans, &["run", "s.evalset.json", "--shard", "1/4"]);
+    assert_eq!(again(&shard).len(), 1, "{}", both(&shard));
+    let plans = [("a", "PFPF"), ("b", "FFFF"), ("c", "PPPP"), ("d", "PPPP")];
+    let rate = run(&place, &plans, &["run", "s.evalset.json", "--repeat", "2", "--gate", "0.5"]);
+    assert_eq!(again(&rate), ["b", "b"], "{}", both(&rate));
 }
 
 #[test]

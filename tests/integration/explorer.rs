@@ -314,7 +314,7 @@ fn results_of_effects_survive_unrelated_file_changes() {
     let digest = digest.clone();
     let sets = model.sets.iter().map(|set| set.path.clone()).collect();
     update(&mut model, Msg::Sets(SetMsg::Found(sets)));
-    update(&mut model, Msg::Results(ResultMsg::History { ticket: history, results }));
+    update(&mut model, Msg::Results(ResultMsg::History { ticket: history, results: results.into() }));
     assert_eq!(model.history, history, "past results are taken although files were looked for since");
     update(&mut model, Msg::Sets(SetMsg::Summarised { set: 0, digest, summaries: Arc::new(Vec::new()) }));
     assert!(model.sets[0].summaries.is_some(), "a summary is about a file, whenever it was asked for");

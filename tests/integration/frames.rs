@@ -913,7 +913,8 @@ fn compared_pair(model: &Model) -> ComparedPair {
     }
     let found = compare_runs(&before, &after, &ComparisonRule::default());
     let side = |state, name: &str| ComparedRun { state, name: name.into() };
-    ComparedPair { before: side(before, "before the new prompt"), after: side(after, "7f3a1c09d2e4"), found }
+    let (before, after) = (side(before, "before the new prompt"), side(after, "7f3a1c09d2e4"));
+    ComparedPair { before, after, found, removed: Default::default() }
 }
 
 /// A folder without eval sets, and the steps of a capture.

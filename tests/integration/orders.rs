@@ -280,7 +280,7 @@ impl World {
         }
         let ticket = self.model.ticket();
         self.history_at += 1;
-        self.answers.push(Msg::Results(ResultMsg::History { ticket, results }));
+        self.answers.push(Msg::Results(ResultMsg::History { ticket, results: results.into() }));
     }
 
     fn step(&mut self) {

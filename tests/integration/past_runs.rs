@@ -448,3 +448,117 @@ fn a_name_never_stands_for_two_runs_and_an_export_replaces_no_file() {
     assert!(std::fs::read_to_string(&file).unwrap().starts_with('{'));
     assert_eq!(run(&place, &["export", &ids[0], "-o", "rows.jsonl", "--force"]).status.code(), Some(0));
 }
+
+/// Every kind of file that evaltrail writes, opened by its name.
+#[cfg(unix)]
+#[test]
+fn own_files_open_or_say_which_command_uses_them() {
+    use crate::common::terminal::Terminal;
+    let place = place_with_two_runs();
+    let mut args = SCORE.to_vec();
+    let reports =
+        ["json=r.json", "evaluation-result=e.json", "vertex-summary=v.json", "vertex=t.jsonl", "csv=c.csv"];
+    reports.iter().for_each(|report| args.extend(["--report", report]));
+    let ran = run(&place, &args);
+    assert_eq!(ran.status.code(), Some(1), "{}", both(&ran));
+    let id = ids(&place).remove(0);
+    let journal = format!(".evaltrail/runs/{id}/journal.jsonl");
+    exported(&place);
+    // Without a terminal, a file of a run is found to be one.
+    for file in ["r.json", "e.json", &journal, "run.evaltrail"] {
+        for args in [&["open", file][..], &[file]] {
+            let ran = run(&place, args);
+            assert_eq!(ran.status.code(), Some(2));
+            assert!(both(&ran).contains("without one, use the reports of the run"), "{file}: {}", both(&ran));
+        }
+    }
+    let mut terminal = Terminal::start(
+        env!("CARGO_BIN_EXE_evaltrail"),
+        &[&place.path().join("r.json").display().to_string()],
+        &home(&place),
+        (150, 40),
+    );
+    terminal.wait_for("✓ 16  ✗ 4");
+    terminal.keys("q");
+    terminal.wait_for_end();
+    let recording = "{\"eval_id\": \"a\", \"turns\": []}\n";
+    std::fs::write(place.path().join("recording.jsonl"), recording).unwrap();
+    let of_adk = json!({"eval_set_result_id": "x", "eval_set_id": "s", "eval_case_results": []});
+    std::fs::write(place.path().join("x.evalset_result.json"), of_adk.to_string()).unwrap();
+    for (file, words) in [
+        ("v.json", "is a report of evaltrail that does not name its run: `evaltrail runs` lists"),
+        ("t.jsonl", "is a report of evaltrail that does not name its run"),
+        ("c.csv", "is a report of evaltrail that does not name its run"),
+        ("recording.jsonl", "is a recording of agents: `evaltrail run SET --agent replay:recording.jsonl`"),
+        ("x.evalset_result.json", "is a result of ADK: `evaltrail` opens it with H"),
+    ] {
+        for args in [&["open", file][..], &[file]] {
+            let ran = run(&place, args);
+            assert_eq!(ran.status.code(), Some(2), "{file}: {}", both(&ran));
+            assert!(both(&ran).contains(words), "{file}: {}", both(&ran));
+        }
+    }
+    // A report of a run that is stored elsewhere.
+    let elsewhere = Place::new(&[]);
+    std::fs::copy(place.path().join("r.json"), elsewhere.path().join("r.json")).unwrap();
+    let ran = run(&elsewhere, &["open", "r.json"]);
+    assert_eq!(ran.status.code(), Some(2));
+    assert!(both(&ran).contains(&format!("is of run {id}, which is not stored here")), "{}", both(&ran));
+}
+
+/// With few open files the list is the same, or says what is missing.
+#[cfg(unix)]
+#[test]
+fn with_few_open_files_no_result_is_missing_without_a_word() {
+    let place = place_with_two_runs();
+    let runs = place.path().join(".evaltrail/runs");
+    let first = ids(&place).remove(0);
+    for at in 0..150 {
+        let copy = runs.join(format!("copy{at}"));
+        std::fs::create_dir(&copy).unwrap();
+        for file in ["journal.jsonl", "run.json"] {
+            std::fs::copy(runs.join(&first).join(file), copy.join(file)).unwrap();
+        }
+    }
+    let list = |limit: Option<u32>| {
+        let _ = std::fs::remove_dir_all(home(&place).join("cache"));
+        let limit = limit.map(|limit| format!("ulimit -n {limit}; ")).unwrap_or_default();
+        let listed = evaltrail(&home(&place));
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &format!("{limit}exec \"$0\" list --cases .")]).arg(listed.get_program());
+        shell.env("EVALTRAIL_HOME", home(&place)).current_dir(place.path());
+        output(&mut shell)
+    };
+    let all = list(None);
+    assert!(text(&all).contains("16/20 passed"), "{}", both(&all));
+    assert_eq!(both(&list(Some(128))), both(&all));
+    for limit in [24, 16, 12, 10, 8, 6] {
+        let few = list(Some(limit));
+        assert!(!few.stderr.is_empty() || text(&few) == text(&all), "with {limit}: {}", both(&few));
+    }
+}
+
+/// A run that cannot be read is not taken for one that is not there.
+#[test]
+fn a_run_that_cannot_be_read_is_said_to_be_missing() {
+    let place = place_with_two_runs();
+    for id in ids(&place) {
+        let plan = place.path().join(".evaltrail/runs").join(&id).join("run.json");
+        let text = std::fs::read_to_string(&plan).unwrap();
+        std::fs::write(&plan, text.replacen("\"format\": 3", "\"format\": 99", 1)).unwrap();
+    }
+    let listed = run(&place, &["list"]);
+    assert_eq!(listed.status.code(), Some(0), "{}", both(&listed));
+    assert_eq!(both(&listed).matches("results cannot be read: ").count(), 2, "{}", both(&listed));
+    let json: Value = serde_json::from_str(&text(&run(&place, &["list", "--json"]))).unwrap();
+    assert_eq!(json["unreadable"].as_array().map(Vec::len), Some(2), "{json}");
+    let mut args = SCORE.to_vec();
+    args.push("--failed");
+    let failed = run(&place, &args);
+    assert_eq!(failed.status.code(), Some(2), "{}", both(&failed));
+    assert!(
+        both(&failed).contains("--failed: rows.jsonl has no results that can be read"),
+        "{}",
+        both(&failed)
+    );
+}

@@ -75,7 +75,7 @@ fn model() -> Model {
     ];
     let results = past(Path::new(FILE), "r", outcomes.into());
     let ticket = model.ticket();
-    update(&mut model, Msg::Results(ResultMsg::History { ticket, results }));
+    update(&mut model, Msg::Results(ResultMsg::History { ticket, results: results.into() }));
     press(&mut model, "right");
     model
 }
@@ -214,7 +214,7 @@ fn results_that_arrive_during_a_what_if_are_rescored() {
     let swapped = attempt(0, turn(&[a.clone(), b.clone()], SAID), turn(&[b, a], SAID));
     let results = past(Path::new(FILE), "r2", vec![swapped]);
     let ticket = model.ticket();
-    update(&mut model, Msg::Results(ResultMsg::History { ticket, results }));
+    update(&mut model, Msg::Results(ResultMsg::History { ticket, results: results.into() }));
     assert_eq!(statuses(&model)[0], P);
     press(&mut model, "w d");
     assert_eq!(statuses(&model)[0], F);
@@ -233,7 +233,7 @@ fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
     let ticket = model.ticket();
     update(
         &mut model,
-        Msg::Results(ResultMsg::History { ticket, results: past(Path::new(FILE), "many", many) }),
+        Msg::Results(ResultMsg::History { ticket, results: past(Path::new(FILE), "many", many).into() }),
     );
     let first = press(&mut model, "w m");
     let second = press(&mut model, "w m");
@@ -261,7 +261,7 @@ fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
     let ticket = model.ticket();
     update(
         &mut model,
-        Msg::Results(ResultMsg::History { ticket, results: past(Path::new(FILE), "many", late) }),
+        Msg::Results(ResultMsg::History { ticket, results: past(Path::new(FILE), "many", late).into() }),
     );
     let again = update(&mut model, answer(&shown[1..]));
     assert!(

@@ -1,6 +1,7 @@
 //! What differs between the two results of a case beside what the agent did.
 
-use super::run::{RunToCompare, variant_of};
+use super::run::{RunToCompare, tools_of, variant_of};
+use crate::domain::{Criterion, PlannedSet, criteria_by_metric};
 
 /// A condition that differs between the two results of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,18 +50,20 @@ pub(super) fn changed_conditions(
     };
     let judged = is_judged(before, a) || is_judged(after, b);
     let has = [
-        (ChangedCondition::Criteria, old.without_secrets().criteria != new.without_secrets().criteria),
+        (ChangedCondition::Criteria, criteria_of(old) != criteria_of(new)),
         (ChangedCondition::Agent, is_other_agent(before, a, after, b)),
-        (
-            ChangedCondition::Tools,
-            old.tools.without_secrets() != new.tools.without_secrets() || old.stubs != new.stubs,
-        ),
+        (ChangedCondition::Tools, tools_of(before, a).zip(tools_of(after, b)).is_some_and(|(a, b)| a != b)),
         (ChangedCondition::Judge, judged && is_other_judge(before, after)),
         (ChangedCondition::Variant, variant_of(before, a) != variant_of(after, b)),
         (ChangedCondition::Name, before.plan.cases.eval_id(a) != after.plan.cases.eval_id(b)),
         (ChangedCondition::File, old.path != new.path),
     ];
     has.into_iter().filter(|(_, differs)| *differs).map(|(condition, _)| condition).collect()
+}
+
+/// The criteria without secrets. Their order decides nothing.
+fn criteria_of(set: &PlannedSet) -> Vec<Criterion> {
+    criteria_by_metric(&set.without_secrets().criteria)
 }
 
 /// Whether the agents differ. With a run that is not stored as a whole, their labels are compared.

@@ -2,10 +2,11 @@
 
 use super::pairing::is_edited;
 use super::run::RunToCompare;
-use crate::analysis::evidence::{ComparisonRule, lost};
+use crate::analysis::evidence::{ComparisonRule, OverallFall, lost};
 use crate::analysis::pass_table::PassTable;
 use crate::analysis::repeats::PassCount;
-use crate::domain::{RunState, Status};
+use crate::analysis::stratified::RateTest;
+use crate::domain::RunState;
 
 /// What became of a case from the first run to the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -14,11 +15,12 @@ pub enum CaseFate {
     Broke,
     /// There is evidence that it passes more often.
     Fixed,
-    /// All attempts passed in one of the runs and not all in the other, which chance may explain.
+    /// All attempts passed in one of the runs, as far as they were evaluated, and not all in the other, which chance may explain.
     Unclear,
     /// The case was edited between the runs, so that its outcomes cannot be compared.
     Edited,
-    /// It was not evaluated in one of the runs, so that its outcomes cannot be compared.
+    /// No attempt was evaluated in one of the runs, or not all in which case none of the others failed: whether the outcome
+    /// changed is not known.
     NotEvaluated,
     /// Not all attempts passed in either run.
     StillFailing,
@@ -66,7 +68,7 @@ impl CaseFate {
             CaseFate::Fixed => "fixed",
             CaseFate::Unclear => "unclear: could be noise, more attempts decide",
             CaseFate::Edited => "edited between the runs, not comparable",
-            CaseFate::NotEvaluated => "not evaluated in one of the runs, not comparable",
+            CaseFate::NotEvaluated => "not, or not completely, evaluated in one of the runs",
             CaseFate::StillFailing => "still failing",
             CaseFate::StillPassing => "still passing",
             CaseFate::OnlyBefore => "only in the first run",
@@ -75,16 +77,21 @@ impl CaseFate {
     }
 }
 
-/// The attempts of a case, counted. `None` if an attempt was not evaluated and none failed or errored: whether all of them
-/// pass is not known.
-pub(super) fn evaluated(run: &RunState, case: usize) -> Option<PassCount> {
+/// The attempts of a case that were evaluated, and the number of the others.
+pub(super) fn count_of(run: &RunState, case: usize) -> (PassCount, usize) {
     let attempts = run.attempts_of(case);
     let count = PassCount::of(&attempts);
-    let is_known = count.passed < count.of || attempts.iter().all(|attempt| attempt.status == Status::Passed);
-    (count.of > 0 && is_known).then_some(count)
+    (count, attempts.len() - count.of)
 }
 
-/// The attempts of a case in both runs, or why they cannot be compared.
+/// Whether all attempts of a case were evaluated and passed.
+pub(super) fn passed_all(run: &RunState, case: usize) -> bool {
+    let (count, not_evaluated) = count_of(run, case);
+    count.passed_all(not_evaluated) == Some(true)
+}
+
+/// The attempts of a case in both runs, or why they cannot be compared. An attempt that was not evaluated is left out,
+/// whatever the others are: to leave out the case depending on them would favour one run.
 pub(super) fn table_of(
     before: &RunToCompare,
     a: usize,
@@ -94,24 +101,34 @@ pub(super) fn table_of(
     if is_edited(before, a, after, b) {
         return Err(CaseFate::Edited);
     }
-    let counts = evaluated(before, a).zip(evaluated(after, b));
-    counts.map(|(before, after)| PassTable { before, after }).ok_or(CaseFate::NotEvaluated)
+    let ((before, missing_before), (after, missing_after)) = (count_of(before, a), count_of(after, b));
+    match before.of.min(after.of) {
+        0 => Err(CaseFate::NotEvaluated),
+        _ => Ok(PassTable { before, after, not_evaluated: (missing_before, missing_after) }),
+    }
 }
 
 /// The fates of comparable cases.
-pub(super) fn fates_of(tables: &[PassTable], rule: &ComparisonRule) -> Vec<CaseFate> {
+pub(super) fn fates_of(
+    tables: &[PassTable],
+    rule: &ComparisonRule,
+    test: Option<&RateTest>,
+) -> Vec<CaseFate> {
     let mirrored: Vec<PassTable> = tables.iter().map(|table| table.mirrored()).collect();
-    let changes = lost(tables, rule).into_iter().zip(lost(&mirrored, rule));
+    let lost_cases = lost(tables, rule, OverallFall::of(test, rule.level));
+    let won_cases = lost(&mirrored, rule, OverallFall::mirrored(test, rule.level));
+    let changes = lost_cases.into_iter().zip(won_cases);
     tables.iter().zip(changes).map(|(table, change)| fate_of(*table, change)).collect()
 }
 
 fn fate_of(table: PassTable, (is_lost, is_won): (bool, bool)) -> CaseFate {
-    let passed_all = |count: PassCount| count.passed == count.of;
-    match (passed_all(table.before), passed_all(table.after)) {
+    match table.passed_all() {
         _ if is_lost => CaseFate::Broke,
         _ if is_won => CaseFate::Fixed,
-        (true, true) => CaseFate::StillPassing,
-        (false, false) => CaseFate::StillFailing,
-        _ => CaseFate::Unclear,
+        (Some(true), Some(true)) => CaseFate::StillPassing,
+        (Some(false), Some(false)) => CaseFate::StillFailing,
+        (Some(false), _) | (_, Some(false)) => CaseFate::Unclear,
+        // No attempt failed or errored, and some were not evaluated.
+        (None, _) | (_, None) => CaseFate::NotEvaluated,
     }
 }

@@ -10,16 +10,17 @@ mod words;
 
 pub use conditions::ChangedCondition;
 pub use fates::CaseFate;
-pub use overall::{OutcomeTest, OverallChange};
-pub use run::{RunConditions, RunToCompare};
+pub use overall::{OutcomeTest, OverallChange, RateChange};
+pub use run::{RunConditions, RunToCompare, expectation_in_file, expectation_of};
 pub use scores::{ComparedMetric, ScoreTest};
 pub use words::{cases_words, p_words};
 
-use super::evidence::ComparisonRule;
+use super::evidence::{ComparisonRule, Undecidable};
 use super::pass_table::PassTable;
+use super::stratified::RateTest;
 use crate::domain::RunState;
 use conditions::changed_conditions;
-use fates::{evaluated, fates_of, table_of};
+use fates::{count_of, fates_of, passed_all, table_of};
 use pairing::{Pair, paired};
 use scores::compared_metrics;
 
@@ -45,6 +46,8 @@ pub struct RunComparison {
     pub metrics: Vec<ComparedMetric>,
     /// All comparable cases together.
     pub overall: OverallChange,
+    /// The change of the rate of those that are not quarantined in the second run, if it is significant.
+    pub rate_change: Option<RateChange>,
     /// The rule by which cases are said to have changed.
     pub rule: ComparisonRule,
 }
@@ -55,34 +58,43 @@ impl RunComparison {
         self.cases.iter().filter(move |case| case.fate == fate)
     }
 
-    /// What to say if no case has enough attempts for the evidence that the rule wants: nothing can be reported as changed.
-    pub fn undecidable_words(&self) -> Option<String> {
-        let ((_, before), (_, after)) = self.overall.attempts;
-        let is_undecidable = self.overall.cases > 0 && !self.rule.can_decide((before, after));
-        is_undecidable.then(|| {
-            format!(
-                "with at most {before} and {after} attempts of a case, no case can differ significantly at the level {}: \
-                 run more attempts, or use --evidence complete",
-                self.rule.level
-            )
-        })
+    /// The significant fall of the rate of all cases that are not quarantined.
+    pub fn fall(&self) -> Option<RateChange> {
+        self.rate_change.filter(|change| change.is_fall())
     }
 
-    /// The cases that broke, and those that passed in the first run and are not evaluated any more. Cases that are
-    /// quarantined in the second run are left out.
+    /// What to say if no case has enough attempts for the evidence that the rule wants, so that none can be reported as
+    /// changed, or not one case alone.
+    pub fn undecidable_words(&self) -> Option<String> {
+        let ((_, before), (_, after)) = self.overall.attempts;
+        let is_unclear = self.of(CaseFate::Unclear).next().is_some();
+        let attempts = format!("with at most {before} and {after} attempts of a case");
+        match self.rule.undecidable((before, after)) {
+            Some(Undecidable::EachCase) if self.overall.cases > 0 => Some(format!(
+                "{attempts}, no case can differ significantly at the level {}: run more attempts, or use --evidence complete",
+                self.rule.level
+            )),
+            Some(Undecidable::OneCase(p)) if is_unclear => Some(format!(
+                "{attempts}, one case in which all passed before and none now could be noise ({}): run more attempts",
+                p_words(p, 1.0)
+            )),
+            _ => None,
+        }
+    }
+
+    /// The cases that broke, and those of which all attempts passed in the first run and none is evaluated in the second. Cases
+    /// that are quarantined in the second run are left out.
     pub fn lost<'a>(
         &'a self,
         before: &'a RunState,
         after: &'a RunState,
     ) -> impl Iterator<Item = &'a ComparedCase> {
-        let passed_all =
-            |run: &RunState, case: usize| evaluated(run, case).is_some_and(|count| count.passed == count.of);
         let is_lost = move |case: &&ComparedCase| match (case.fate, case.before, case.after) {
             (CaseFate::Broke, _, Some(b)) => after.plan.cases.quarantine(b).is_none(),
             (CaseFate::NotEvaluated, Some(a), Some(b)) => {
                 after.plan.cases.quarantine(b).is_none()
                     && passed_all(before, a)
-                    && evaluated(after, b).is_none()
+                    && count_of(after, b).0.of == 0
             }
             _ => false,
         };
@@ -92,8 +104,7 @@ impl RunComparison {
     /// The cases of which all attempts passed in the first run and that the second does not have: they were not
     /// selected, or removed.
     pub fn removed<'a>(&'a self, before: &'a RunState) -> impl Iterator<Item = &'a ComparedCase> {
-        let passed_all = |case: usize| evaluated(before, case).is_some_and(|count| count.passed == count.of);
-        self.of(CaseFate::OnlyBefore).filter(move |case| case.before.is_some_and(passed_all))
+        self.of(CaseFate::OnlyBefore).filter(move |case| case.before.is_some_and(|at| passed_all(before, at)))
     }
 }
 
@@ -109,8 +120,14 @@ pub fn compare_runs<'a>(
     let pairs = paired(before, after);
     let table = |(a, b): &Pair| Some(table_of(before, (*a)?, after, (*b)?));
     let tables: Vec<Option<Result<PassTable, CaseFate>>> = pairs.iter().map(table).collect();
-    let comparable: Vec<PassTable> = tables.iter().flatten().flatten().copied().collect();
-    let (fates, overall) = compare_counts(&comparable, rule);
+    let of_case = |(pair, table): (&Pair, &Option<Result<PassTable, CaseFate>>)| {
+        let table = table.as_ref()?.as_ref().ok()?;
+        let is_quarantined = pair.1.is_some_and(|b| after.plan.cases.quarantine(b).is_some());
+        Some((*table, !is_quarantined))
+    };
+    let (comparable, counts): (Vec<PassTable>, Vec<bool>) =
+        pairs.iter().zip(&tables).filter_map(of_case).unzip();
+    let ComparedCounts { fates, overall, rate_change } = compared_counts(&comparable, &counts, rule);
     let mut fates = fates.into_iter();
     let case = |((a, b), table): (&Pair, Option<Result<PassTable, CaseFate>>)| {
         let fate = match table {
@@ -125,12 +142,38 @@ pub fn compare_runs<'a>(
     let cases: Vec<ComparedCase> = pairs.iter().zip(tables).map(case).collect();
     let scored = cases.iter().filter(|case| case.fate != CaseFate::Edited);
     let scored: Vec<(usize, usize)> = scored.filter_map(|case| case.before.zip(case.after)).collect();
-    RunComparison { metrics: compared_metrics(before, after, &scored), cases, overall, rule: *rule }
+    let metrics = compared_metrics(before, after, &scored);
+    RunComparison { metrics, cases, overall, rate_change, rule: *rule }
 }
 
-/// Compares the attempts of comparable cases: the fate of each case, and all together.
-pub fn compare_counts(tables: &[PassTable], rule: &ComparisonRule) -> (Vec<CaseFate>, OverallChange) {
-    (fates_of(tables, rule), OverallChange::of(tables))
+/// The comparison of the attempts of comparable cases.
+#[derive(Clone, Debug)]
+pub struct ComparedCounts {
+    /// The fate of each case.
+    pub fates: Vec<CaseFate>,
+    /// All together.
+    pub overall: OverallChange,
+    /// The change of the rate of all together, if it is significant.
+    pub rate_change: Option<RateChange>,
+}
+
+/// Compares the attempts of comparable cases, none of which is quarantined.
+pub fn compare_counts(tables: &[PassTable], rule: &ComparisonRule) -> ComparedCounts {
+    compared_counts(tables, &vec![true; tables.len()], rule)
+}
+
+/// `counts` tells for each case whether it is not quarantined, so that it counts for the change of the rate.
+fn compared_counts(tables: &[PassTable], counts: &[bool], rule: &ComparisonRule) -> ComparedCounts {
+    let test = RateTest::of(tables);
+    let overall = OverallChange::of(tables, test.as_ref());
+    let counted: Vec<PassTable> =
+        tables.iter().zip(counts).filter(|(_, counts)| **counts).map(|(table, _)| *table).collect();
+    let test = if counted.len() == tables.len() { test } else { RateTest::of(&counted) };
+    ComparedCounts {
+        fates: fates_of(tables, rule, test.as_ref()),
+        overall,
+        rate_change: RateChange::of(&counted, test.as_ref(), rule.level),
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! A run to compare: its plan, attempts and conditions.
 
-use crate::domain::RunState;
+use crate::domain::{Conversation, EvalCase, Invocation, PlannedSet, Rubric, RunState};
+use serde_json::Value;
 use std::ops::Deref;
 use std::path::Path;
 
@@ -9,6 +10,8 @@ use std::path::Path;
 pub struct RunConditions {
     /// For each set of the plan, the label of its agent.
     pub agents: Vec<String>,
+    /// For each set of the plan, a hash of how the calls of tools were answered; `None` if it is not known.
+    pub tools: Vec<Option<u64>>,
     /// The label of the judge.
     pub judge: Option<String>,
     /// For each case of the plan, a hash of what was expected; `None` if it is not known.
@@ -23,6 +26,7 @@ impl RunConditions {
         let cases = || 0..run.plan.cases.len();
         RunConditions {
             agents: run.plan.sets.iter().map(|set| set.agent_label()).collect(),
+            tools: run.plan.sets.iter().map(tools_of_set).collect(),
             judge: run.plan.judge.label(),
             expectations: cases().map(|case| expectation_of(&run.into(), case)).collect(),
             variants: cases().map(|case| variant_of(&run.into(), case)).collect(),
@@ -75,16 +79,33 @@ pub(super) fn name_of(run: &RunState, case: usize) -> (&Path, &str) {
 /// A hash of what is expected of a case: turns, session state, rubrics and scenario. `None` for an attempt that cannot
 /// be read, and for one with neither turns nor a scenario, such as that of a line that is not JSON: such cases are not
 /// the same case.
-pub(super) fn expectation_of(run: &RunToCompare, case: usize) -> Option<u128> {
+pub fn expectation_of(run: &RunToCompare, case: usize) -> Option<u128> {
     if let Some(conditions) = run.conditions {
         return conditions.expectations.get(case).copied().flatten();
     }
     let attempt = run.attempts_of(case).first()?.read().ok()?;
-    if attempt.expected.is_empty() && attempt.scenario.is_none() {
+    hash_of(&attempt.expected, attempt.expected_state.as_ref(), &attempt.rubrics, attempt.scenario.as_ref())
+}
+
+/// [`expectation_of`] of a case in a file.
+pub fn expectation_in_file(case: &EvalCase) -> Option<u128> {
+    let scenario = match &case.conversation {
+        Conversation::Scenario(scenario) => Some(scenario),
+        Conversation::Turns(_) => None,
+    };
+    hash_of(case.turns(), case.final_session_state.as_ref(), &case.rubrics, scenario)
+}
+
+fn hash_of(
+    turns: &[Invocation],
+    state: Option<&Value>,
+    rubrics: &[Rubric],
+    scenario: Option<&Value>,
+) -> Option<u128> {
+    if turns.is_empty() && scenario.is_none() {
         return None;
     }
-    let expected = (&attempt.expected, &attempt.expected_state, &attempt.rubrics, &attempt.scenario);
-    Some(xxhash_rust::xxh3::xxh3_128(&serde_json::to_vec(&expected).ok()?))
+    Some(xxhash_rust::xxh3::xxh3_128(&serde_json::to_vec(&(turns, state, rubrics, scenario)).ok()?))
 }
 
 /// The allowed variant that a score of the case is based on.
@@ -95,4 +116,22 @@ pub(super) fn variant_of(run: &RunToCompare, case: usize) -> Option<String> {
             run.state.attempts_of(case).into_iter().find_map(|attempt| attempt.variant().map(str::to_string))
         }
     }
+}
+
+/// A hash of how the calls of tools are answered: from which stubs, or live. `None` if it is not known, as for a run that is not
+/// stored as a whole and was written by an earlier version.
+pub(super) fn tools_of(run: &RunToCompare, case: usize) -> Option<u64> {
+    let set = run.plan.cases.set(case);
+    match run.conditions {
+        Some(conditions) => conditions.tools.get(set).copied().flatten(),
+        None => tools_of_set(&run.plan.sets[set]),
+    }
+}
+
+/// [`tools_of`] of a set of a plan.
+fn tools_of_set(set: &PlannedSet) -> Option<u64> {
+    // Without paths and addresses, which differ between machines.
+    let servers: Vec<&String> = set.tools.mcp.keys().collect();
+    let answers = (set.tools.stubs, servers, &set.tools.faults, &set.stubs);
+    Some(xxhash_rust::xxh3::xxh3_64(&serde_json::to_vec(&answers).ok()?))
 }

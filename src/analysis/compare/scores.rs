@@ -1,8 +1,8 @@
 //! The metrics of two runs.
 
 use super::run::RunToCompare;
+use crate::analysis::permutation::{self, CaseScores};
 use crate::analysis::statistics::wilcoxon;
-use crate::analysis::stratified::{self, CaseScores};
 use crate::domain::{Criterion, EndedAttempt, PlannedSet};
 use std::sync::Arc;
 
@@ -34,8 +34,6 @@ pub enum ScoreTest {
     /// The test within cases, for other numbers of attempts: with these, differences of equal agents are not symmetric, as
     /// the Wilcoxon test assumes.
     WithinCases(f64),
-    /// The numbers of attempts differ, and there are too few cases for a test.
-    TooFewCases,
 }
 
 impl ScoreTest {
@@ -43,7 +41,7 @@ impl ScoreTest {
     pub fn p(self) -> Option<f64> {
         match self {
             ScoreTest::Wilcoxon(p) | ScoreTest::WithinCases(p) => Some(p),
-            ScoreTest::Equal | ScoreTest::TooFewCases => None,
+            ScoreTest::Equal => None,
         }
     }
 
@@ -52,7 +50,7 @@ impl ScoreTest {
         match self {
             ScoreTest::Wilcoxon(_) => Some("wilcoxon"),
             ScoreTest::WithinCases(_) => Some("within_cases"),
-            ScoreTest::Equal | ScoreTest::TooFewCases => None,
+            ScoreTest::Equal => None,
         }
     }
 }
@@ -110,9 +108,7 @@ fn compared_metric(of: Collected) -> Option<ComparedMetric> {
     let test = match (is_paired, wilcoxon(&differences)) {
         (_, None) => ScoreTest::Equal,
         (true, Some(p)) => ScoreTest::Wilcoxon(p),
-        (false, Some(_)) => {
-            stratified::scores(&of.cases).map_or(ScoreTest::TooFewCases, ScoreTest::WithinCases)
-        }
+        (false, Some(_)) => permutation::scores(&of.cases).map_or(ScoreTest::Equal, ScoreTest::WithinCases),
     };
     (cases > 0).then(|| ComparedMetric {
         metric: of.metric,

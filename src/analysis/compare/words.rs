@@ -3,7 +3,7 @@
 use super::RunComparison;
 use super::conditions::ChangedCondition;
 use super::fates::CaseFate;
-use super::overall::{OutcomeTest, OverallChange};
+use super::overall::{OutcomeTest, OverallChange, RateChange};
 use super::scores::{ComparedMetric, ScoreTest};
 
 /// A p-value in words: "p 0.0123" or, above the level, "p 0.4000, could be noise".
@@ -18,10 +18,11 @@ impl OverallChange {
     pub fn passed_words(&self) -> String {
         match self.rates.filter(|_| self.is_by_rates()) {
             Some((before, after)) => format!(
-                "{:.1} % → {:.1} % of attempts passed, mean over {} comparable cases",
+                "{:.1} % → {:.1} % of attempts passed, mean over {} comparable cases{}",
                 before * 100.0,
                 after * 100.0,
-                self.cases
+                self.cases,
+                if self.is_weighted { ", weighted by their attempts" } else { "" }
             ),
             None => {
                 let (before, after) = self.passed;
@@ -55,8 +56,9 @@ impl OverallChange {
     fn test_words(&self, level: f64) -> String {
         let by_rates = |words: &str| {
             let (before, after) = (range_words(self.attempts.0), range_words(self.attempts.1));
-            let numbers = if before == after { String::new() } else { format!(": {before} and {after}") };
-            format!("by rates, because the numbers of attempts differ{numbers}; {words}")
+            format!(
+                "by rates, because the numbers of evaluated attempts differ: {before} and {after}; {words}"
+            )
         };
         let words = match self.test {
             OutcomeTest::Rates(p) => return by_rates(&p_words(p, level)),
@@ -69,6 +71,15 @@ impl OverallChange {
             Some(p) => format!("{words}; rates {}", p_words(p, level)),
             None => words,
         }
+    }
+}
+
+impl RateChange {
+    /// "the pass rate fell from 95.0 % to 70.0 % (p < 0.0001)".
+    pub fn words(self) -> String {
+        let verb = if self.is_fall() { "fell" } else { "rose" };
+        let (before, after) = (self.before * 100.0, self.after * 100.0);
+        format!("the pass rate {verb} from {before:.1} % to {after:.1} % ({})", p_words(self.p, 1.0))
     }
 }
 
@@ -119,7 +130,6 @@ impl RunComparison {
             ScoreTest::Equal => "no score differs".into(),
             ScoreTest::Wilcoxon(p) => p_words(p, self.rule.level),
             ScoreTest::WithinCases(p) => format!("within cases, {}", p_words(p, self.rule.level)),
-            ScoreTest::TooFewCases => "too few cases for other numbers of attempts".into(),
         }
     }
 }

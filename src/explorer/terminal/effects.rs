@@ -330,7 +330,7 @@ impl EffectExecutor {
                 let path = set.path.clone();
                 cases.unwrap_or_default().into_iter().map(move |case| (path.clone(), case))
             };
-            let cases = context.sets.iter().zip(changed).flat_map(of_set).collect();
+            let cases = context.sets.iter().zip(changed.of_selections).flat_map(of_set).collect();
             let changed = CasesToRunAgain { cases, options: context.workspace.config.run_options() };
             Some(Msg::Run(RunMsg::ChangedFound(ticket, Box::new(changed))))
         });

@@ -4,7 +4,7 @@ use crate::domain::InMemory;
 use crate::explorer::effect::ReadFiles;
 use crate::explorer::terminal::task_context::TaskContext;
 use crate::formats::SetFile;
-use crate::history::{CaseTrends, PastResult};
+use crate::history::{CaseTrends, PastResults};
 use crate::runner::{case_trends, past_results};
 use crate::workspace::{SetPath, open_set};
 use rayon::prelude::*;
@@ -17,12 +17,13 @@ const RESULTS_AT_LEAST: usize = 512;
 
 /// Loads past results, oldest run first, and searches for their cases. `files` are those of the sets that were read
 /// already.
-pub(crate) fn history(context: &TaskContext, files: &ReadFiles) -> Vec<PastResult> {
+pub(crate) fn history(context: &TaskContext, files: &ReadFiles) -> PastResults {
     let open = |set: &SetPath| open_set(set).ok().map(|open| (Arc::new(open.file), open.digest));
     let file = |set: &SetPath| files.get(&set.path).cloned().or_else(|| open(set));
     let files: Vec<_> = context.sets.iter().filter_map(|set| Some((set, file(set)?))).collect();
     let borrowed: Vec<(&SetPath, &SetFile)> = files.iter().map(|(set, file)| (*set, &*file.0)).collect();
-    let mut results = past_results(&context.workspace, &borrowed, InMemory::Whole);
+    let PastResults { mut results, unreadable } =
+        past_results(&context.workspace, &borrowed, InMemory::Whole);
     let by_path: HashMap<&Path, &(Arc<SetFile>, String)> =
         files.iter().map(|(set, file)| (set.path.as_path(), file)).collect();
     results.par_chunks_mut(RESULTS_AT_LEAST).for_each(|results| {
@@ -32,7 +33,7 @@ pub(crate) fn history(context: &TaskContext, files: &ReadFiles) -> Vec<PastResul
             }
         }
     });
-    results
+    PastResults { results, unreadable }
 }
 
 /// Loads the outcomes of all cases over the past runs.

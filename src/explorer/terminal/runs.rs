@@ -5,7 +5,7 @@ use crate::explorer::opened_run::outcomes_of;
 use crate::explorer::terminal::task_context::TaskContext;
 use crate::explorer::{ComparedPair, ComparedRun, HistoryEffect, HistoryMsg, Msg, Ticket};
 use crate::history::{History, PastRun, RunHead};
-use crate::runner::{self, compared_with, history_of, name_run, pin_run, unpin_run};
+use crate::runner::{self, compared_with, history_of, name_run, pin_run, removed_cases, unpin_run};
 use crate::store::{RunKey, load_run, read_baseline, remove_run};
 use std::path::Path;
 use std::sync::Arc;
@@ -80,7 +80,8 @@ fn compare(context: &TaskContext, before: &RunHead, after: &RunHead) -> Result<M
     let history = history_of(&context.workspace);
     let (before, after) = (compared_run(&history, before)?, compared_run(&history, after)?);
     let found = compare_runs(&before.state, &after.state, &context.workspace.config.comparison);
-    Ok(Msg::History(HistoryMsg::Compared(Arc::new(ComparedPair { before, after, found }))))
+    let removed = removed_cases(&found, (&before.state).into(), &context.workspace.root);
+    Ok(Msg::History(HistoryMsg::Compared(Arc::new(ComparedPair { before, after, found, removed }))))
 }
 
 fn compared_run(history: &History, head: &RunHead) -> Result<ComparedRun, String> {
@@ -119,17 +120,22 @@ fn remove(context: &TaskContext, path: &Path, ticket: Ticket) -> Result<Msg, Str
     }
 }
 
-/// How the last run compares with the baseline; `None` without a baseline that can be read, or without a run of all
-/// turns.
+/// How the last run compares with the baseline, or why it cannot be compared; `None` without a baseline or a run of all turns.
 pub(crate) fn compared_with_baseline(context: &TaskContext) -> Option<String> {
-    let baseline = read_baseline(&context.workspace.root).ok()??;
+    let failed = |why: &dyn std::fmt::Display| Some(format!("cannot be compared with the baseline: {why}"));
+    let baseline = match read_baseline(&context.workspace.root) {
+        Ok(found) => found?,
+        Err(error) => return failed(&error),
+    };
     let history = history_of(&context.workspace);
     let last = history.ours().find(|head| head.turn.is_none() && head.is_finished())?;
     if last.run_id == baseline.state.plan.run_id {
         return Some("is the baseline".into());
     }
-    let state = history.run_state(last).ok()?;
+    let state = match history.run_state(last) {
+        Ok(state) => state,
+        Err(error) => return failed(&error),
+    };
     let (rule, root) = (&context.workspace.config.comparison, &context.workspace.root);
-    let change = compared_with(&baseline, &state, rule, root);
-    change.words.lines().next().map(str::to_string)
+    Some(compared_with(&baseline, &state, rule, root).short)
 }

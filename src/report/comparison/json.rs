@@ -2,7 +2,7 @@
 
 use super::{ComparedRuns, outcome_of};
 use crate::analysis::{
-    CaseFate, ComparedCase, OutcomeTest, OverallChange, PassCount, RunToCompare, ScoreTest,
+    CaseFate, ComparedCase, OutcomeTest, OverallChange, PassCount, RateChange, RunToCompare, ScoreTest,
 };
 use crate::domain::RunState;
 use serde_json::{Value, json};
@@ -24,6 +24,7 @@ impl ComparedRuns<'_> {
                 json!({"eval_set": set.id, "file": set.file, "eval_id": run.plan.cases.eval_id(at),
                        "status": of.as_ref().map(|of| of.status),
                        "passed": count.unwrap_or_default().passed,
+                       "evaluated": count.unwrap_or_default().of,
                        "attempts": of.as_ref().map_or(0, |of| of.ended),
                        "pass_rate": count.and_then(PassCount::rate), "pass_rate_95": interval,
                        "reason": of.map(|of| of.reason)})
@@ -54,12 +55,20 @@ impl ComparedRuns<'_> {
                 "test": overall.test.key(),
                 "p": overall.test.p(),
                 "rates_p": overall.rates_p,
+                "is_weighted": overall.is_weighted,
+                "rate_change": self.found.rate_change.map(rate_change),
             },
             "mcnemar_p": mcnemar_p(overall),
             "metrics": metrics.collect::<Vec<_>>(),
             "cases": self.found.cases.iter().map(case).collect::<Vec<_>>(),
         })
     }
+}
+
+/// The significant change of the rate of all cases that are not quarantined.
+fn rate_change(change: RateChange) -> Value {
+    let direction = if change.is_fall() { "fell" } else { "rose" };
+    json!({"direction": direction, "before": change.before, "after": change.after, "p": change.p})
 }
 
 /// The p-value of McNemar's test; `None` if the numbers of attempts differ, for which it does not hold.

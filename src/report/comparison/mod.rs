@@ -132,7 +132,9 @@ impl ComparedRuns<'_> {
     /// "16 → 17 of 20 comparable cases passed: 1 broke, 2 fixed  (McNemar p 1.0000, could be noise)".
     fn conclusion(&self) -> String {
         let found = self.found;
-        format!("{}: {}  ({})", found.overall.passed_words(), found.changes_words(), found.test_words())
+        let rate = found.rate_change.filter(|_| found.overall.is_repeated());
+        let rate = rate.map(|change| format!("; {}", change.words())).unwrap_or_default();
+        format!("{}: {}  ({}){rate}", found.overall.passed_words(), found.changes_words(), found.test_words())
     }
 
     /// The significance of a metric's difference, and whether the metric was another one.

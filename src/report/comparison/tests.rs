@@ -106,3 +106,13 @@ fn the_line_with_the_outcomes_names_the_cases_with_other_criteria() {
         assert!(line.contains(", 1 case with other criteria"), "{line}");
     }
 }
+
+#[test]
+fn json_has_the_number_of_evaluated_attempts() {
+    let (passed, failed, none) = (Status::Passed, Status::Failed, Status::NotEvaluated);
+    let before = run(0.5, &[("s.json", &[passed, failed, none, none])]);
+    let (_, _, json) = reports(&before, &before);
+    let side = &json["cases"][0]["before"];
+    assert_eq!((&side["passed"], &side["evaluated"], &side["attempts"]), (&1.into(), &2.into(), &4.into()));
+    assert_eq!(side["pass_rate"], 0.5);
+}

@@ -28,14 +28,14 @@ pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
     let Screen::Comparison(screen) = &model.screen else { return };
     let Some(case) = &screen.case else { return };
     let compared = &screen.pair.found.cases[case.at];
-    let id = screen.pair.eval_id(compared);
+    let id = screen.pair.case_name(compared);
     let mut x = area.x
         + put(
             buffer,
             area.x,
             area.y,
             area.width.saturating_sub(24).max(area.width / 2),
-            id,
+            &id,
             theme.style(Role::Title),
         )
         + 2;

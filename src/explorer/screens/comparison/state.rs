@@ -3,7 +3,8 @@
 use crate::analysis::{CaseFate, ComparedCase, RunComparison};
 use crate::diff::Line;
 use crate::domain::{Attempt, EndedAttempt, RunState, worst_attempt};
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A run of a comparison.
@@ -21,9 +22,9 @@ impl ComparedRun {
         worst_attempt(&self.state.attempts_of(case)).cloned()
     }
 
-    /// The id of a case.
-    pub fn eval_id(&self, case: usize) -> &str {
-        self.state.plan.cases.eval_id(case)
+    /// The id of a case, followed by its file if sets have the same id.
+    pub fn case_name(&self, case: usize) -> Cow<'_, str> {
+        self.state.plan.case_name(case)
     }
 }
 
@@ -36,15 +37,25 @@ pub struct ComparedPair {
     pub after: ComparedRun,
     /// The comparison.
     pub found: RunComparison,
+    /// The cases that passed in the first run and that the workspace does not have any more, by their positions in it.
+    pub removed: BTreeSet<usize>,
 }
 
 impl ComparedPair {
-    /// The id of a case in the second run, else in the first.
-    pub fn eval_id(&self, case: &ComparedCase) -> &str {
+    /// The id of a case in the second run, else in the first, followed by its file if sets have the same id.
+    pub fn case_name(&self, case: &ComparedCase) -> Cow<'_, str> {
         match (case.after, case.before) {
-            (Some(at), _) => self.after.eval_id(at),
-            (None, Some(at)) => self.before.eval_id(at),
-            (None, None) => "",
+            (Some(at), _) => self.after.case_name(at),
+            (None, Some(at)) => self.before.case_name(at),
+            (None, None) => "".into(),
+        }
+    }
+
+    /// The list that contains a case.
+    fn list_of(&self, case: &ComparedCase) -> CaseList {
+        match case.before.is_some_and(|at| case.after.is_none() && self.removed.contains(&at)) {
+            true => CaseList::Removed,
+            false => CaseList::Of(case.fate),
         }
     }
 
@@ -55,11 +66,38 @@ impl ComparedPair {
     }
 }
 
+/// A list of cases under one heading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CaseList {
+    /// The cases of one fate, without those that are removed.
+    Of(CaseFate),
+    /// The cases that passed in the first run and that the workspace does not have any more.
+    Removed,
+}
+
+impl CaseList {
+    /// All, in display order.
+    fn all() -> impl Iterator<Item = CaseList> {
+        CaseFate::ALL.into_iter().flat_map(|fate| {
+            let list = CaseList::Of(fate);
+            if fate == CaseFate::Unclear { vec![list, CaseList::Removed] } else { vec![list] }
+        })
+    }
+
+    /// The heading.
+    pub fn heading(self) -> &'static str {
+        match self {
+            CaseList::Of(fate) => fate.heading(),
+            CaseList::Removed => "removed, passed in the first run",
+        }
+    }
+}
+
 /// A row of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComparisonRow {
-    /// The heading of the cases with one fate, with their number.
-    Heading(CaseFate, usize),
+    /// The heading of a list, with the number of its cases.
+    Heading(CaseList, usize),
     /// A case, by its index in [`RunComparison::cases`].
     Case(usize),
 }
@@ -69,8 +107,8 @@ pub enum ComparisonRow {
 pub struct ComparisonScreen {
     /// The runs.
     pub pair: Arc<ComparedPair>,
-    /// The fates whose cases are not listed.
-    pub folded: BTreeSet<CaseFate>,
+    /// The lists whose cases are not shown.
+    pub folded: BTreeSet<CaseList>,
     /// The rows.
     pub rows: Vec<ComparisonRow>,
     /// Index into `rows`.
@@ -85,7 +123,8 @@ pub struct ComparisonScreen {
 
 impl ComparisonScreen {
     pub(crate) fn new(pair: Arc<ComparedPair>) -> ComparisonScreen {
-        let folded = BTreeSet::from([CaseFate::StillPassing, CaseFate::OnlyBefore, CaseFate::OnlyAfter]);
+        let folded = [CaseFate::StillPassing, CaseFate::OnlyBefore, CaseFate::OnlyAfter];
+        let folded = folded.into_iter().map(CaseList::Of).collect();
         let mut screen = ComparisonScreen {
             pair,
             folded,
@@ -104,13 +143,14 @@ impl ComparisonScreen {
     /// Builds the rows.
     pub(crate) fn list(&mut self) {
         self.rows.clear();
-        for fate in CaseFate::ALL {
-            let cases = self.pair.found.cases.iter().enumerate().filter(|(_, case)| case.fate == fate);
-            let cases: Vec<ComparisonRow> = cases.map(|(at, _)| ComparisonRow::Case(at)).collect();
-            if !cases.is_empty() {
-                self.rows.push(ComparisonRow::Heading(fate, cases.len()));
-                self.rows.extend(cases.into_iter().filter(|_| !self.folded.contains(&fate)));
-            }
+        let mut lists: BTreeMap<CaseList, Vec<ComparisonRow>> = BTreeMap::new();
+        for (at, case) in self.pair.found.cases.iter().enumerate() {
+            lists.entry(self.pair.list_of(case)).or_default().push(ComparisonRow::Case(at));
+        }
+        for list in CaseList::all() {
+            let Some(cases) = lists.remove(&list) else { continue };
+            self.rows.push(ComparisonRow::Heading(list, cases.len()));
+            self.rows.extend(cases.into_iter().filter(|_| !self.folded.contains(&list)));
         }
     }
 
@@ -151,4 +191,86 @@ pub enum ColumnLine {
     Wide(Line),
     /// One line of each side, from left to right.
     Sides(Vec<Line>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::{ComparisonRule, compare_runs};
+    use crate::domain::{
+        AgentSpec, AttemptKey, JudgeSpec, PlannedCase, PlannedCases, PlannedSet, RunEvent, RunOptions,
+        RunPlan, Status, UserSpec,
+    };
+
+    /// A run of cases that pass, each of the set of this name and with this id. All sets have the same id.
+    fn run(cases: &[(&str, &str)]) -> ComparedRun {
+        let files: Vec<&str> =
+            cases.iter().map(|(file, _)| *file).collect::<BTreeSet<_>>().into_iter().collect();
+        let set = |file: &&str| PlannedSet {
+            stubs: None,
+            tools: Default::default(),
+            id: "s".into(),
+            file: file.to_string(),
+            path: file.into(),
+            digest: String::new(),
+            agent: AgentSpec::Kept,
+            agent_name: String::new(),
+            agent_jobs: None,
+            file_cases: None,
+            app_dir: None,
+            criteria: Vec::new(),
+            user: UserSpec::default(),
+        };
+        let case = |(index, (file, id)): (usize, &(&str, &str))| PlannedCase {
+            set: files.iter().position(|other| other == file).unwrap(),
+            index,
+            eval_id: id.to_string().into(),
+            content: id.to_string().into(),
+            quarantine: None,
+        };
+        let plan = RunPlan {
+            commit: None,
+            run_id: "r".into(),
+            started: String::new(),
+            sets: files.iter().map(set).collect(),
+            cases: PlannedCases::of(cases.iter().enumerate().map(case)).unwrap(),
+            options: RunOptions::default(),
+            judge: JudgeSpec::standard(),
+        };
+        let mut state = RunState::new(Arc::new(plan));
+        for (at, (_, id)) in cases.iter().enumerate() {
+            let key = AttemptKey { case: at, attempt: 1 };
+            let attempt = Attempt { status: Status::Passed, ..Attempt::blank(key, id) };
+            state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+        }
+        ComparedRun { state, name: "r".into() }
+    }
+
+    #[test]
+    fn removed_cases_have_a_list_and_sets_with_the_same_id_are_told_apart() {
+        let before = run(&[("a.json", "x"), ("b.json", "x"), ("a.json", "not selected"), ("a.json", "gone")]);
+        let after = run(&[("a.json", "x"), ("b.json", "x")]);
+        let found = compare_runs(&before.state, &after.state, &ComparisonRule::default());
+        let pair = Arc::new(ComparedPair { before, after, found, removed: BTreeSet::from([3]) });
+        let mut screen = ComparisonScreen::new(pair);
+        screen.folded.clear();
+        screen.list();
+        let row = |row: &ComparisonRow| match row {
+            ComparisonRow::Heading(list, count) => format!("{count} {}", list.heading()),
+            ComparisonRow::Case(at) => screen.pair.case_name(&screen.pair.found.cases[*at]).into_owned(),
+        };
+        let rows: Vec<String> = screen.rows.iter().map(row).collect();
+        assert_eq!(
+            rows,
+            [
+                "1 removed, passed in the first run",
+                "gone (a.json)",
+                "2 still passing",
+                "x (a.json)",
+                "x (b.json)",
+                "1 only in the first run",
+                "not selected (a.json)",
+            ]
+        );
+    }
 }

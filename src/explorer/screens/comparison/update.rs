@@ -68,9 +68,9 @@ fn keep_in_sight(screen: &mut ComparisonScreen, page: usize) {
 pub(super) fn open(model: &mut Model) -> Vec<Effect> {
     let Some(screen) = screen_mut(model) else { return Vec::new() };
     match screen.rows.get(screen.cursor) {
-        Some(ComparisonRow::Heading(fate, _)) => {
-            if !screen.folded.remove(fate) {
-                screen.folded.insert(*fate);
+        Some(ComparisonRow::Heading(list, _)) => {
+            if !screen.folded.remove(list) {
+                screen.folded.insert(*list);
             }
             screen.list();
         }

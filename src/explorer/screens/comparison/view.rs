@@ -6,7 +6,7 @@ use crate::domain::{EndedAttempt, Status, clean_line, difference_text, statistic
 use crate::explorer::Layout;
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::screens::comparison::state::{
-    ComparedPair, ComparedRun, ComparisonRow, ComparisonScreen,
+    CaseList, ComparedPair, ComparedRun, ComparisonRow, ComparisonScreen,
 };
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
@@ -81,10 +81,10 @@ fn list(screen: &ComparisonScreen, area: Rect, theme: &Theme, buffer: &mut Buffe
         let style = theme.row(at == screen.cursor);
         buffer.set_style(row, style);
         match screen.rows[at] {
-            ComparisonRow::Heading(fate, count) => {
-                let sign = if screen.folded.contains(&fate) { "▸" } else { "▾" };
-                let words = format!("{sign} {count} {}", fate.heading());
-                let look = theme.within(style, role_of(fate, theme));
+            ComparisonRow::Heading(list, count) => {
+                let sign = if screen.folded.contains(&list) { "▸" } else { "▾" };
+                let words = format!("{sign} {count} {}", list.heading());
+                let look = theme.within(style, role_of(list, theme));
                 put(buffer, row.x, row.y, row.width, &words, look);
             }
             ComparisonRow::Case(case) => {
@@ -95,7 +95,8 @@ fn list(screen: &ComparisonScreen, area: Rect, theme: &Theme, buffer: &mut Buffe
     scrollbar(area, screen.offset, rows, screen.rows.len(), theme, buffer);
 }
 
-fn role_of(fate: CaseFate, theme: &Theme) -> Style {
+fn role_of(list: CaseList, theme: &Theme) -> Style {
+    let CaseList::Of(fate) = list else { return theme.status(Status::NotEvaluated) };
     match fate {
         CaseFate::Broke | CaseFate::StillFailing => theme.status(Status::Failed),
         CaseFate::Fixed | CaseFate::StillPassing => theme.status(Status::Passed),
@@ -109,7 +110,7 @@ const OUTCOMES: u16 = 12;
 
 fn name_width(screen: &ComparisonScreen, width: u16) -> u16 {
     let shown = screen.rows.iter().skip(screen.offset).take(100).filter_map(|row| match row {
-        ComparisonRow::Case(at) => Some(screen.pair.eval_id(&screen.pair.found.cases[*at]).width()),
+        ComparisonRow::Case(at) => Some(screen.pair.case_name(&screen.pair.found.cases[*at]).width()),
         ComparisonRow::Heading(..) => None,
     });
     let most = usize::from(width).saturating_sub(usize::from(OUTCOMES) + 2) / 2;
@@ -137,7 +138,7 @@ fn case_row(
         x += put(buffer, x, row.y, OUTCOMES / 2, &words, theme.within(style, look));
     }
     x = x.max(row.x + OUTCOMES);
-    put(buffer, x, row.y, name, pair.eval_id(case), style);
+    put(buffer, x, row.y, name, &pair.case_name(case), style);
     x += name + 2;
     let intervals = interval_words(&before, &after);
     let words = intervals.into_iter().chain([row_words(pair, case)]).collect::<Vec<_>>().join("  ");
@@ -168,7 +169,7 @@ fn row_words(pair: &ComparedPair, case: &ComparedCase) -> String {
     let reason = after.or(before).map(|attempt| attempt.reason().to_string()).unwrap_or_default();
     let mut words = Vec::new();
     if let (true, Some(a)) = (case.changed.contains(&ChangedCondition::Name), case.before) {
-        words.push(format!("was {}", pair.before.eval_id(a)));
+        words.push(format!("was {}", pair.before.case_name(a)));
     }
     if let (true, Some(a)) = (case.changed.contains(&ChangedCondition::File), case.before) {
         words.push(format!("was in {}", pair.before.state.plan.set_of(a).file));

@@ -19,7 +19,7 @@ fn in_flight<'a>(model: &'a Model, live: &LiveScreen) -> Option<&'a InFlight> {
 /// Draws the id of the case, the number of the attempt, the turn, and the elapsed time.
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let (Screen::Live(live), Some(run)) = (&model.screen, &model.run) else { return };
-    let id = run.plan.cases.eval_id(live.key.case);
+    let id = run.plan.case_name(live.key.case);
     let repeat = if run.plan.options.repeat > 1 { format!(" #{}", live.key.attempt) } else { String::new() };
     let name = format!("{id}{repeat}");
     let used = put(buffer, area.x, area.y, area.width, &name, theme.style(Role::Title)) + 2;

@@ -140,7 +140,7 @@ fn in_flight(model: &Model, run: &RunState, area: Rect, theme: &Theme, buffer: &
         let style = theme.row(focused && at == model.run_screen.cursor);
         buffer.set_style(row, style);
         let repeat = if run.plan.options.repeat > 1 { format!(" #{}", key.attempt) } else { String::new() };
-        let name = format!("{}{repeat}", run.plan.cases.eval_id(key.case));
+        let name = format!("{}{repeat}", run.plan.case_name(key.case));
         let elapsed = model.run_screen.elapsed(**key, model.now);
         lane_row(lane, &name, elapsed, row, style, (model.now, theme), buffer);
     }
@@ -244,7 +244,7 @@ fn cancelled_row(
     buffer: &mut Buffer,
 ) {
     let faint = theme.within(style, theme.style(Role::Faint));
-    let id = run.plan.cases.eval_id(key.case);
+    let id = run.plan.case_name(key.case);
     let repeat = if run.plan.options.repeat > 1 { format!(" #{}", key.attempt) } else { String::new() };
     put(buffer, row.x + 1, row.y, 1, "–", faint);
     put(buffer, row.x + 3, row.y, name_width.saturating_sub(4), &format!("{id}{repeat}"), style);
@@ -261,7 +261,8 @@ fn finished_title(model: &Model) -> &'static str {
 
 /// Width of the column of names: that of the longest name, at most two fifths of the row.
 fn name_width(run: &RunState, width: u16) -> u16 {
-    let longest = run.plan.cases.iter().take(MEASURED).map(|case| case.eval_id.width()).max().unwrap_or(0);
+    let measured = 0..run.plan.cases.len().min(MEASURED);
+    let longest = measured.map(|case| run.plan.case_name(case).width()).max().unwrap_or(0);
     let number = if run.plan.options.repeat > 1 { 4 } else { 0 };
     (longest.min(1000) as u16 + number + 6).clamp(14, (width * 2 / 5).max(14))
 }
@@ -286,7 +287,7 @@ fn finished_row(
         if attempt.unsteady { UNSTEADY } else { attempt.status.glyph() },
         theme.within(style, look),
     );
-    let name = format!("{}{repeat}", attempt.eval_id);
+    let name = format!("{}{repeat}", run.plan.case_name(attempt.key.case));
     put(buffer, row.x + 3, row.y, name_width.saturating_sub(4), &name, style);
     let time = seconds_text(attempt.latency_s);
     let faint = theme.within(style, theme.style(Role::Faint));
