@@ -42,7 +42,7 @@ pub use baseline::{BaselineChange, PinError, compared_with, name_run, pin_run, r
 pub use capture::{RecordedConversation, begins_late, recorded_conversations};
 pub use changed::{AttemptTook, CaseVersion, ChangedCase, RunEstimate, SeenCases, changed_cases};
 pub use chat::{ChatEvent, chat, tools_of_chat, tools_of_chat_about};
-pub use export::{export, redacted};
+pub use export::{export, redacted, redacted_text};
 pub use past::{case_trends, history_of, past_results, remove_old, result_folders};
 pub use plan::{PlanError, Prepared, Request, Selection, Stamp, prepare};
 pub use record_tools::{ToolRecording, add_missing_answers, record_tools};
