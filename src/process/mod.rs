@@ -14,6 +14,7 @@ mod open_files;
 mod private_folder;
 mod program;
 mod runtimes;
+mod secret_variables;
 
 pub(crate) use ended::has_ended;
 pub use host::host_name;
@@ -31,3 +32,4 @@ pub(crate) use program::{Program, Tail};
 #[cfg(test)]
 pub(crate) use runtimes::BusyWorkers;
 pub(crate) use runtimes::{Runtimes, watch_workers};
+pub(crate) use secret_variables::secrets_of_environment;
