@@ -165,6 +165,7 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
         ShardClaim::Nothing(exit) => return Ok(exit),
     };
     let bad_input = !prepared.problems.is_empty();
+    crate::process::remove_private_folders_on_hangup()?;
     let runtimes = Runtimes::start()?;
     let run = {
         let _entered = runtimes.workers().enter();

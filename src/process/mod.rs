@@ -26,7 +26,8 @@ pub(crate) use open_files::{open_file_limit, open_file_limit_error, raise_open_f
 #[cfg(unix)]
 pub(crate) use private_folder::signals_are_handled;
 pub(crate) use private_folder::{
-    PrivateFolder, exit, remove_left_over_folders, remove_private_folders_on_signals,
+    FILE_FOR_USER, PrivateFolder, exit, remove_left_over_folders, remove_private_folders_on_hangup,
+    remove_private_folders_on_signals,
 };
 pub(crate) use program::{Program, Tail};
 #[cfg(test)]
