@@ -9,7 +9,6 @@ use hyper::body::{Body, Incoming};
 use hyper::{Request, StatusCode};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -24,18 +23,12 @@ const BODIES: usize = 20 << 20;
 const VALUES: usize = 44 << 20;
 /// The maximum number of bodies that arrive at the same time, unless they began just now.
 const MOST_BODIES: usize = 64;
-/// The maximum number of bodies that arrive from one address of another machine at the same time, unless they began just now.
-const MOST_OF_PEER: usize = 16;
 /// The time limit for a body, and for the memory of what is read from it.
 pub(super) const BODY_WITHIN: Duration = Duration::from_secs(10);
 /// How often it is tried to cancel others that stall, while a body waits for memory.
 const TRIED_EVERY: Duration = Duration::from_millis(100);
 /// The time after which a body may be cancelled for another one.
 const CANCELLED_AFTER: Duration = Duration::from_secs(2);
-
-/// The address from which a request comes. It is an extension of the request.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Peer(pub(super) IpAddr);
 
 /// What is received, and the memory of what is read from it.
 #[derive(Debug)]
@@ -66,7 +59,6 @@ struct State {
 
 #[derive(Debug)]
 struct Arriving {
-    peer: Option<IpAddr>,
     began: Instant,
     bytes: usize,
     cancelled: CancellationToken,
@@ -170,8 +162,7 @@ impl Received {
 
     /// Reads the body of a request.
     pub(super) async fn body(self: &Arc<Self>, request: Request<Incoming>) -> Result<WholeBody, NotReceived> {
-        let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
-        let arrival = Arrival::begin(self, peer, Instant::now());
+        let arrival = Arrival::begin(self, Instant::now());
         let bytes = tokio::select! {
             () = arrival.cancelled.cancelled() => Err(NotReceived::NoMemory),
             read = self.arrive(arrival.id, request.into_body()) => read,
@@ -237,8 +228,8 @@ struct Arrival<'a> {
 }
 
 impl Arrival<'_> {
-    fn begin(received: &Received, peer: Option<IpAddr>, now: Instant) -> Arrival<'_> {
-        let (id, cancelled) = received.state().begin(peer, now);
+    fn begin(received: &Received, now: Instant) -> Arrival<'_> {
+        let (id, cancelled) = received.state().begin(now);
         Arrival { received, id, cancelled }
     }
 }
@@ -251,19 +242,12 @@ impl Drop for Arrival<'_> {
 }
 
 impl State {
-    /// Registers a body that arrives. Others are cancelled if there are too many. Programs of this machine are trusted with
-    /// all of them.
-    fn begin(&mut self, peer: Option<IpAddr>, now: Instant) -> (u64, CancellationToken) {
-        if peer.is_some_and(|peer| !peer.is_loopback()) {
-            let is_of_peer = |body: &Arriving| body.peer == peer;
-            while self.arriving.values().filter(|body| is_of_peer(body)).count() >= MOST_OF_PEER
-                && self.cancel_oldest(now, |_, body| is_of_peer(body))
-            {}
-        }
+    /// Registers a body that arrives. Others are cancelled if there are too many.
+    fn begin(&mut self, now: Instant) -> (u64, CancellationToken) {
         while self.arriving.len() >= MOST_BODIES && self.cancel_oldest(now, |_, _| true) {}
         let (id, cancelled) = (self.next, CancellationToken::new());
         self.next += 1;
-        self.arriving.insert(id, Arriving { peer, began: now, bytes: 0, cancelled: cancelled.clone() });
+        self.arriving.insert(id, Arriving { began: now, bytes: 0, cancelled: cancelled.clone() });
         (id, cancelled)
     }
 
@@ -323,55 +307,31 @@ impl Drop for WholeBody {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::Ipv4Addr;
-
-    fn peer(last: u8) -> Option<IpAddr> {
-        Some(Ipv4Addr::new(10, 0, 0, last).into())
-    }
 
     #[test]
-    fn bodies_of_one_peer_do_not_cancel_those_of_others() {
+    fn the_oldest_bodies_are_cancelled_if_there_are_too_many() {
         let (mut state, began) = (State::default(), Instant::now());
-        let later = began + 2 * CANCELLED_AFTER;
-        let (_, of_agent) = state.begin(peer(1), began);
-        let of_other: Vec<_> = (0..200).map(|_| state.begin(peer(2), began).1).collect();
-        assert!(of_other.iter().all(|one| !one.is_cancelled()), "bodies that began just now may arrive");
-        let (_, newest) = state.begin(peer(2), later);
-        assert!(!of_agent.is_cancelled() && !newest.is_cancelled());
-        assert_eq!(of_other.iter().filter(|one| !one.is_cancelled()).count(), MOST_OF_PEER - 1);
-        for round in 0..4 {
-            (3..20).for_each(|last| drop(state.begin(peer(last), later + round * 2 * CANCELLED_AFTER)));
-        }
-        assert!(state.arriving.len() <= MOST_BODIES);
-    }
-
-    #[test]
-    fn programs_of_this_machine_have_no_limit_of_their_own() {
-        let (mut state, began) = (State::default(), Instant::now());
-        let of_agent: Vec<_> =
-            (0..MOST_BODIES).map(|_| state.begin(Some(Ipv4Addr::LOCALHOST.into()), began).1).collect();
-        state.begin(peer(1), began + 2 * CANCELLED_AFTER);
-        assert_eq!(
-            of_agent.iter().filter(|one| one.is_cancelled()).count(),
-            1,
-            "only the limit of all bodies"
-        );
+        let first: Vec<_> = (0..2 * MOST_BODIES).map(|_| state.begin(began).1).collect();
+        assert!(first.iter().all(|one| !one.is_cancelled()), "bodies that began just now may arrive");
+        let (_, newest) = state.begin(began + 2 * CANCELLED_AFTER);
+        assert_eq!(first.iter().filter(|one| !one.is_cancelled()).count(), MOST_BODIES - 1);
+        assert!(!newest.is_cancelled() && first[0].is_cancelled());
     }
 
     #[test]
     fn a_body_takes_the_memory_of_older_ones_that_do_not_arrive() {
         let (mut state, began) = (State::default(), Instant::now());
         let later = began + 2 * CANCELLED_AFTER;
-        let (first, cancelled) = state.begin(peer(1), began);
+        let (first, cancelled) = state.begin(began);
         assert_eq!(state.grow(first, LONGEST_BODY, began), Growth::Done);
-        let (second, _) = state.begin(peer(1), later);
+        let (second, _) = state.begin(later);
         assert_eq!(state.grow(second, BODIES - LONGEST_BODY, later), Growth::Done);
         assert!(!cancelled.is_cancelled());
         assert_eq!(state.grow(second, LONGEST_BODY, later), Growth::Done);
         assert!(cancelled.is_cancelled() && state.grow(first, 1, later) == Growth::Cancelled);
         assert_eq!((state.end(first, 1), state.end(second, LONGEST_BODY)), (None, Some(LONGEST_BODY)));
         // One that has arrived, and is being decoded, keeps its memory.
-        let (third, _) = state.begin(peer(1), later);
+        let (third, _) = state.begin(later);
         assert_eq!(state.grow(third, LONGEST_BODY, later), Growth::Occupied);
         assert_eq!(state.bodies, LONGEST_BODY);
     }
@@ -379,7 +339,7 @@ mod tests {
     #[tokio::test]
     async fn a_body_waits_for_memory() {
         let received = Received::new();
-        let begin = || received.state().begin(peer(1), Instant::now()).0;
+        let begin = || received.state().begin(Instant::now()).0;
         let (first, second) = (begin(), begin());
         received.grow(first, LONGEST_BODY).await.unwrap();
         let waiting = tokio::spawn({
@@ -405,7 +365,7 @@ mod tests {
         }
         assert_eq!(capacity, most);
         let (mut state, now) = (State::default(), Instant::now());
-        let (id, _) = state.begin(peer(1), now);
+        let (id, _) = state.begin(now);
         assert_eq!(state.grow(id, LONGEST_BODY, now), Growth::Done);
         assert_eq!(state.end(id, most), Some(most));
         assert_eq!(state.bodies, most, "the rest is given back");

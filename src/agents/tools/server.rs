@@ -5,7 +5,7 @@
 use super::attempts::{Admission, OpenAttempts};
 use super::body::{Body, empty, reply};
 use super::mcp::McpStandIn;
-use super::received::{NotReceived, Peer, Received};
+use super::received::{NotReceived, Received};
 use super::traces::{TraceInbox, TraceListener};
 use crate::agents::AgentError;
 use crate::agents::remote::setup;
@@ -222,7 +222,7 @@ async fn serve(listener: TcpListener, answering: Answering) {
     let (mut connections, mut open) = (JoinSet::new(), VecDeque::new());
     loop {
         while connections.try_join_next().is_some() {}
-        let Ok((stream, peer)) = listener.accept().await else {
+        let Ok((stream, _)) = listener.accept().await else {
             // For example, there are too many open files.
             tokio::time::sleep(ACCEPT_AGAIN).await;
             continue;
@@ -232,8 +232,7 @@ async fn serve(listener: TcpListener, answering: Answering) {
         }
         let (answering, is_known) = (answering.clone(), Arc::new(AtomicBool::new(false)));
         let seen = is_known.clone();
-        let answer = move |mut request: Request<Incoming>| {
-            request.extensions_mut().insert(Peer(peer.ip()));
+        let answer = move |request: Request<Incoming>| {
             let (answering, seen) = (answering.clone(), seen.clone());
             async move { Ok::<_, Infallible>(answering.answer(request, &seen).await) }
         };

@@ -2,7 +2,7 @@
 
 use super::body::{Body, empty, reply};
 use super::memory::{CannotRead, KeptMemory, Unread};
-use super::received::{BODY_WITHIN, NotReceived, Peer, Received};
+use super::received::{BODY_WITHIN, NotReceived, Received};
 use crate::formats::spans::{
     SpanBatch, TraceSpan, UnusableBatch, cut_to_memory, read_protobuf, read_span_batch,
 };
@@ -12,7 +12,6 @@ use hyper::{Request, Response, StatusCode};
 use serde_json::json;
 use std::collections::HashMap;
 use std::io::{self, Read};
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -70,7 +69,6 @@ impl TurnSpans {
 /// A batch that was refused for lack of memory: exporters send it again.
 #[derive(Clone, Debug, PartialEq)]
 struct RefusedBatch {
-    from: Option<IpAddr>,
     /// The length of the body, in bytes.
     length: u64,
     is_compressed: bool,
@@ -143,9 +141,8 @@ impl TraceInbox {
         let is_compressed = header(CONTENT_ENCODING).is_some_and(|encoding| encoding.contains("gzip"));
         let is_json = header(CONTENT_TYPE).is_some_and(|kind| kind.contains("json"));
         let length = header(CONTENT_LENGTH).and_then(|length| length.parse().ok());
-        let from = request.extensions().get::<Peer>().map(|peer| peer.0);
         // One that is sent in pieces cannot be recognised when it is sent again.
-        let named = length.map(|length| RefusedBatch { from, length, is_compressed });
+        let named = length.map(|length| RefusedBatch { length, is_compressed });
         let mut unread = UnreadBatch { inbox: self, named, outcome: ReadOutcome::Lost };
         let body = match self.received.body(request).await {
             Ok(body) => body,
@@ -349,7 +346,7 @@ mod tests {
         let inbox = TraceInbox::default();
         // Then the end of a turn does not wait.
         inbox.is_silent.store(true, Ordering::Relaxed);
-        let batch = |length| RefusedBatch { from: None, length, is_compressed: false };
+        let batch = |length| RefusedBatch { length, is_compressed: false };
         for (again, is_truncated) in [(Some(10), false), (Some(11), true), (None, true)] {
             let open = inbox.open("01");
             inbox.await_again(&batch(10));
@@ -363,7 +360,7 @@ mod tests {
         let span = TraceSpan { parent: "caller".into(), ..TraceSpan::default() };
         let mut turn = TurnSpans { spans: vec![span], ..TurnSpans::default() };
         assert_eq!((turn.quiet_for("caller"), turn.quiet_for("other")), (QUIET_AFTER_END, QUIET));
-        turn.refused.push(RefusedBatch { from: None, length: 10, is_compressed: true });
+        turn.refused.push(RefusedBatch { length: 10, is_compressed: true });
         assert_eq!(turn.quiet_for("caller"), QUIET);
     }
 }
