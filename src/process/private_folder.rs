@@ -246,6 +246,42 @@ mod tests {
         assert!(folder.contains(PREFIX) && !Path::new(folder).exists(), "{folder}");
     }
 
+    /// The child is this test in another process, which receives the signal of a closed terminal.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_closed_terminal_deletes_the_folders_unless_the_signal_is_ignored() {
+        const IS_CHILD: &str = "EVALTRAIL_TEST_HANGS_UP";
+        if std::env::var_os(IS_CHILD).is_some() {
+            remove_private_folders_on_hangup().unwrap();
+            let folder = PrivateFolder::create("test").unwrap();
+            println!("folder {}", folder.path().display());
+            let this = rustix::process::getpid();
+            rustix::process::kill_process(this, rustix::process::Signal::HUP).unwrap();
+            if std::env::var(IS_CHILD).unwrap() == "default" {
+                // The signal arrives on another thread.
+                loop {
+                    std::thread::park();
+                }
+            }
+            println!("there: {}", folder.path().exists());
+            return;
+        }
+        let name = "process::private_folder::tests::a_closed_terminal_deletes_the_folders_unless_the_signal_is_ignored";
+        let run = |kind: &str, before: &str| {
+            let program = std::env::current_exe().unwrap();
+            let script = format!("{before} exec '{}' --exact {name} --nocapture", program.display());
+            let mut child = std::process::Command::new("sh");
+            let ended = child.args(["-c", &script]).env(IS_CHILD, kind).output().unwrap();
+            (ended.status, String::from_utf8(ended.stdout).unwrap())
+        };
+        let (status, printed) = run("default", "");
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(1), "{printed}");
+        let folder = printed.split("folder ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
+        assert!(folder.contains(PREFIX) && !Path::new(folder).exists(), "{folder}");
+        let (status, printed) = run("ignored", "trap '' HUP;");
+        assert!(status.success() && printed.contains("there: true"), "{printed}");
+    }
+
     #[test]
     fn only_folders_of_processes_that_ended_are_removed() {
         let temporary = tempfile::tempdir().unwrap();

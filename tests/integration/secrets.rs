@@ -364,7 +364,7 @@ fn a_program_cannot_repeat_a_key_of_its_command_line() {
         (
             "evaltrail.toml",
             "[agents.plain]\nkind = \"command\"\ncommand = \"sh agent.sh --api-key canary-argument first\"\n\
-             [agents.inside]\nkind = \"command\"\ncommand = [\"sh\", \"-c\", \"sh agent.sh --api-key canary-inside first\"]\n"
+             [agents.inside]\nkind = \"command\"\ncommand = \"sh -c 'sh agent.sh --api-key canary-inside first'\"\n"
                 .into(),
         ),
         ("home/.keep", String::new()),
