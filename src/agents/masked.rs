@@ -5,6 +5,7 @@ use super::tools::Admission;
 use super::{Agent, AgentError, AgentHello, OnEvent, Opening, Session, Turn, TurnOutcome};
 use crate::domain::{AgentSpec, Content, Part, Secrets, SentSecrets};
 use crate::formats::adk::Event;
+use crate::process::secrets_of_environment;
 use async_trait::async_trait;
 use serde_json::Value;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ pub(super) fn sent_to(spec: &AgentSpec) -> SentSecrets {
 
 /// The secret values that are sent to an agent.
 pub(super) fn secrets_for(spec: &AgentSpec) -> Vec<String> {
-    spec.secret_values(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
+    secrets_of_environment(|variable| spec.secret_values(variable))
 }
 
 /// An agent, or why it is not connected, without the secrets that were sent to it.

@@ -3,12 +3,16 @@
 use super::client::blocking;
 use super::errors::BucketError;
 use super::listing::Pages;
+use crate::domain::Secrets;
+use crate::formats::json::{Unreadable, parse_within};
 use crate::net::http::{self, BodyError};
 use reqwest::{Client, Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Map, Number, Value, json};
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::timeout;
 use url::Url;
 
 /// The address of a table: `bq://project.dataset.table`.
@@ -40,11 +44,17 @@ const PAGE: usize = 5_000;
 /// The maximum number of pages. BigQuery ends a page at some 10 MB.
 const MOST_PAGES: usize = 20_000;
 /// The maximum size of a page, and of other replies, in bytes.
-const LARGEST_REPLY: usize = 256 << 20;
+const LARGEST_REPLY: usize = 64 << 20;
+/// The maximum memory of the values of a reply, and of the texts of JSON in a row, in bytes.
+const LARGEST_VALUES: usize = 256 << 20;
 /// The number of rows of a batch that is appended.
 const BATCH: usize = 500;
-/// The time limit of a request.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(60);
+/// The time limit for the first answer.
+const FIRST_WITHIN: Duration = Duration::from_secs(10);
+/// The time limit for the head of a later answer.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
+/// The time limit for the body of an answer.
+const BODY_WITHIN: Duration = Duration::from_secs(60);
 /// How often a batch is tried: a table that was just created is not known everywhere at once.
 const TRIES: u32 = 5;
 
@@ -150,30 +160,48 @@ impl BigQueryTable {
         self.wait_for(async move { Ok(table.about().await?.etag) })
     }
 
-    /// Reads all rows as lines of JSON, of at most `largest` bytes together, and the version that they have.
-    pub fn read(&self, largest: usize) -> Result<(Vec<u8>, String), BucketError> {
+    /// Reads all rows as lines of JSON, of at most `largest` bytes together, and returns the version that they have. `take` is
+    /// given the lines of each page.
+    pub fn read(
+        &self,
+        largest: u64,
+        mut take: impl FnMut(&[u8]) -> Result<(), BucketError>,
+    ) -> Result<String, BucketError> {
         let table = self.clone();
-        self.wait_for(async move {
-            let about = table.about().await?;
-            let (mut lines, mut next, mut pages) = (Vec::new(), None::<String>, Pages::of(MOST_PAGES));
-            loop {
-                let mut query = vec![("maxResults", PAGE.to_string())];
-                query.extend(next.take().map(|token| ("pageToken", token)));
-                let page: Page = table.get("/data", &query).await?;
-                for row in page.rows {
-                    lines.extend(record(&about.schema.fields, row).to_string().into_bytes());
-                    lines.push(b'\n');
-                }
-                if lines.len() > largest {
-                    let why = format!("{}: its rows have more than {} MB", table.address, largest >> 20);
-                    return Err(BucketError::TooLarge(why));
-                }
-                next = pages.next(page.next).map_err(|why| table.other(why))?;
-                if next.is_none() {
-                    return Ok((lines, about.etag));
-                }
+        let about = Arc::new(self.wait_for(async move { table.about().await })?);
+        let (mut size, mut next, mut pages) = (0, None::<String>, Pages::of(MOST_PAGES));
+        loop {
+            let (table, schema, token) = (self.clone(), about.clone(), next.take());
+            let (lines, token) = self.wait_for(async move { table.page(&schema.schema, token).await })?;
+            size += lines.len() as u64;
+            if size > largest {
+                let why = format!("{}: its rows have more than {} MB", self.address, largest >> 20);
+                return Err(BucketError::TooLarge(why));
             }
-        })
+            take(&lines)?;
+            next = pages.next(token).map_err(|why| self.other(why))?;
+            if next.is_none() {
+                return Ok(about.etag.clone());
+            }
+        }
+    }
+
+    /// The lines of a page, and the token of the next one.
+    async fn page(
+        &self,
+        schema: &Schema,
+        token: Option<String>,
+    ) -> Result<(Vec<u8>, Option<String>), BucketError> {
+        let mut query = vec![("maxResults", PAGE.to_string())];
+        query.extend(token.map(|token| ("pageToken", token)));
+        let page: Page = self.get("/data", &query, ANSWERS_WITHIN).await?;
+        let mut lines = Vec::new();
+        for row in page.rows {
+            let row = record(&schema.fields, row, &mut { LARGEST_VALUES }).map_err(|why| self.other(why))?;
+            lines.extend(row.to_string().into_bytes());
+            lines.push(b'\n');
+        }
+        Ok((lines, page.next))
     }
 
     /// Appends rows, which are objects. A table that does not exist is created with their columns: numbers as FLOAT, others
@@ -208,7 +236,7 @@ impl BigQueryTable {
     }
 
     async fn about(&self) -> Result<About, BucketError> {
-        self.get("", &[]).await
+        self.get("", &[], FIRST_WITHIN).await
     }
 
     /// Creates the table if it does not exist.
@@ -230,7 +258,7 @@ impl BigQueryTable {
         let reference = json!({"projectId": project, "datasetId": dataset, "tableId": table});
         let body = json!({"tableReference": reference, "schema": {"fields": fields}});
         let tables = self.url(&["projects", project, "datasets", dataset, "tables"])?;
-        match self.send(Method::POST, tables, Some(&body)).await? {
+        match self.send(Method::POST, tables, Some(&body), FIRST_WITHIN).await? {
             (StatusCode::CONFLICT, _) => Ok(()),
             (status, _) if status.is_success() => Ok(()),
             (status, text) => Err(self.refused(status, &text)),
@@ -242,7 +270,7 @@ impl BigQueryTable {
         let body = json!({"kind": "bigquery#tableDataInsertAllRequest", "rows": rows});
         let url = self.of_table("/insertAll")?;
         for number in 1.. {
-            match self.send(Method::POST, url.clone(), Some(&body)).await? {
+            match self.send(Method::POST, url.clone(), Some(&body), ANSWERS_WITHIN).await? {
                 (StatusCode::NOT_FOUND, _) if number < TRIES => {
                     tokio::time::sleep(Duration::from_secs(u64::from(number))).await;
                 }
@@ -252,7 +280,7 @@ impl BigQueryTable {
                         None => Ok(()),
                         Some(error) => {
                             let why = &error["errors"][0]["message"];
-                            let why = why.as_str().unwrap_or("a row was refused");
+                            let why = self.masked(why.as_str().unwrap_or("a row was refused"));
                             Err(BucketError::Other(format!("{}: {why}", self.address)))
                         }
                     };
@@ -267,15 +295,21 @@ impl BigQueryTable {
         &self,
         rest: &str,
         query: &[(&str, String)],
+        within: Duration,
     ) -> Result<T, BucketError> {
         let mut url = self.of_table(rest)?;
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
         }
-        match self.send(Method::GET, url, None).await? {
+        match self.send(Method::GET, url, None, within).await? {
             (StatusCode::NOT_FOUND, _) => Err(BucketError::Missing(self.address.to_string())),
-            (status, text) if status.is_success() => serde_json::from_str(&text)
-                .map_err(|error| BucketError::Other(format!("{}: an invalid reply: {error}", self.address))),
+            (status, text) if status.is_success() => {
+                let invalid = |why: String| self.other(format!("an invalid reply: {}", self.masked(&why)));
+                let (value, _) =
+                    parse_within(&text, LARGEST_VALUES).map_err(|error| invalid(error.to_string()))?;
+                drop(text);
+                serde_json::from_value(value).map_err(|error| invalid(error.to_string()))
+            }
             (status, text) => Err(self.refused(status, &text)),
         }
     }
@@ -285,16 +319,20 @@ impl BigQueryTable {
         method: Method,
         url: Url,
         body: Option<&Value>,
+        within: Duration,
     ) -> Result<(StatusCode, String), BucketError> {
         let told = |why: String| self.other(why);
-        let mut request = self.client.request(method, url).timeout(ANSWERS_WITHIN);
+        let late =
+            |within: Duration| self.other(format!("BigQuery did not answer within {} s", within.as_secs()));
+        let mut request = self.client.request(method, url);
         if let Some(token) = &self.token {
             request = request.bearer_auth(token);
         }
         if let Some(body) = body {
             request = request.json(body);
         }
-        let response = request.send().await.map_err(|error| told(http::chain(http::cause(&error))))?;
+        let response = timeout(within, request.send()).await.map_err(|_| late(within))?;
+        let response = response.map_err(|error| told(http::chain(http::cause(&error))))?;
         let status = response.status();
         if let Some(host) = http::redirect_host(status, response.headers()) {
             let why = format!(
@@ -303,7 +341,10 @@ impl BigQueryTable {
             );
             return Err(told(why));
         }
-        match http::text(response, LARGEST_REPLY).await {
+        match timeout(BODY_WITHIN, http::text(response, LARGEST_REPLY))
+            .await
+            .map_err(|_| late(BODY_WITHIN))?
+        {
             Ok(text) => Ok((status, text)),
             Err(BodyError::Broken(error)) => Err(told(http::chain(http::cause(&error)))),
             Err(BodyError::TooLong) => Err(told(format!("a reply has more than {} MB", LARGEST_REPLY >> 20))),
@@ -330,43 +371,63 @@ impl BigQueryTable {
 
     fn refused(&self, status: StatusCode, text: &str) -> BucketError {
         let reply: Value = serde_json::from_str(text).unwrap_or_default();
-        let why = reply["error"]["message"].as_str().unwrap_or(text).chars().take(500).collect::<String>();
+        // Masked before it is cut: half a token must not be shown, either.
+        let why = self.masked(reply["error"]["message"].as_str().unwrap_or(text));
+        let why: String = why.chars().take(500).collect();
         BucketError::Other(format!("{}: BigQuery replied {status}: {why}", self.address))
+    }
+
+    /// A text without the token.
+    fn masked(&self, text: &str) -> String {
+        Secrets::of(self.token.clone()).mask(text).into_owned()
     }
 }
 
-/// A row as an object.
-fn record(columns: &[Column], row: Cells) -> Value {
+/// A row as an object. `left` is the memory that is left for the texts of JSON in it, in bytes. The error is a message.
+fn record(columns: &[Column], row: Cells, left: &mut usize) -> Result<Value, String> {
     let cells = columns.iter().zip(row.f);
-    Value::Object(cells.map(|(column, cell)| (column.name.clone(), cell_value(column, cell.v))).collect())
+    let cells = cells.map(|(column, cell)| Ok((column.name.clone(), cell_value(column, cell.v, left)?)));
+    cells.collect::<Result<_, String>>().map(Value::Object)
 }
 
 /// The value of a cell, which BigQuery writes as a text.
-fn cell_value(column: &Column, value: Value) -> Value {
+fn cell_value(column: &Column, value: Value, left: &mut usize) -> Result<Value, String> {
     if column.mode == "REPEATED" {
-        let Value::Array(items) = value else { return Value::Array(Vec::new()) };
-        let each = |item: Value| scalar(column, item.get("v").cloned().unwrap_or(item));
-        return Value::Array(items.into_iter().map(each).collect());
+        let Value::Array(items) = value else { return Ok(Value::Array(Vec::new())) };
+        let mut each = |mut item: Value| {
+            let inner = item.get_mut("v").map(Value::take);
+            scalar(column, inner.unwrap_or(item), left)
+        };
+        return items.into_iter().map(&mut each).collect::<Result<_, String>>().map(Value::Array);
     }
-    scalar(column, value)
+    scalar(column, value, left)
 }
 
-fn scalar(column: &Column, value: Value) -> Value {
+fn scalar(column: &Column, value: Value, left: &mut usize) -> Result<Value, String> {
     if matches!(column.kind.as_str(), "RECORD" | "STRUCT") {
         return match value.is_null() {
-            true => Value::Null,
-            false => record(&column.fields, serde_json::from_value(value).unwrap_or_default()),
+            true => Ok(Value::Null),
+            false => record(&column.fields, serde_json::from_value(value).unwrap_or_default(), left),
         };
     }
-    let Value::String(text) = value else { return value };
-    match column.kind.as_str() {
+    let Value::String(text) = value else { return Ok(value) };
+    Ok(match column.kind.as_str() {
         "INTEGER" | "INT64" | "FLOAT" | "FLOAT64" | "NUMERIC" | "BIGNUMERIC" => {
             serde_json::from_str::<Number>(&text).map_or(Value::String(text), Value::Number)
         }
         "BOOLEAN" | "BOOL" => Value::Bool(text == "true"),
-        "JSON" => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+        "JSON" => match parse_within(&text, *left) {
+            Ok((value, size)) => {
+                *left = left.saturating_sub(size);
+                value
+            }
+            Err(Unreadable::Syntax(_)) => Value::String(text),
+            Err(Unreadable::TooLarge) => {
+                return Err(format!("a row needs more than {} MB of memory", LARGEST_VALUES >> 20));
+            }
+        },
         _ => Value::String(text),
-    }
+    })
 }
 
 #[cfg(test)]
@@ -394,6 +455,31 @@ mod tests {
             {"v": "true"}, {"v": null}, {"v": [{"v": "p"}, {"v": "q"}]}, {"v": "{\"tool\": \"t\"}"}, {"v": {"f": [{"v": "1.5"}]}}]}))
         .unwrap();
         let expected = r#"{"text":"a","n":9007199254740993,"x":0.5,"nan":"NaN","ok":true,"none":null,"tags":["p","q"],"call":{"tool":"t"},"at":{"lat":1.5}}"#;
-        assert_eq!(record(&schema.fields, row).to_string(), expected);
+        assert_eq!(record(&schema.fields, row, &mut { LARGEST_VALUES }).unwrap().to_string(), expected);
+    }
+
+    #[test]
+    fn texts_of_json_in_a_row_are_within_the_limit() {
+        let schema: Schema = serde_json::from_value(json!({"fields": [
+            {"name": "a", "type": "JSON"}, {"name": "b", "type": "JSON", "mode": "REPEATED"}]}))
+        .unwrap();
+        let list = format!("[{}0]", "0,".repeat(10_000));
+        let row = || -> Cells {
+            serde_json::from_value(json!({"f": [{"v": list}, {"v": [{"v": list}, {"v": list}]}]})).unwrap()
+        };
+        assert!(record(&schema.fields, row(), &mut (16 << 20)).is_ok());
+        assert!(record(&schema.fields, row(), &mut (2 << 20)).unwrap_err().contains("of memory"));
+    }
+
+    #[test]
+    fn an_error_does_not_repeat_the_token() {
+        let address = TableAddress::parse("bq://a.b.c").unwrap();
+        let base = Url::parse("http://127.0.0.1:1").unwrap();
+        let token = Some("canary-token-1".to_string());
+        let table = BigQueryTable { address, client: http::client(&base).unwrap(), base, token };
+        for text in ["not with canary-token-1", r#"{"error": {"message": "not with canary-token-1"}}"#] {
+            let shown = table.refused(StatusCode::FORBIDDEN, text).to_string();
+            assert!(shown.contains("not with [redacted]") && !shown.contains("canary"), "{shown}");
+        }
     }
 }

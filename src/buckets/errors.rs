@@ -2,6 +2,7 @@
 
 use super::address::BucketAddress;
 use super::connection::Refused;
+use crate::domain::{Secrets, is_ordinary_value, may_be_secret_name};
 use object_store::Error;
 
 /// Why an object store could not be used.
@@ -38,8 +39,30 @@ pub(super) fn told(address: &BucketAddress, error: &Error) -> BucketError {
         Error::Unauthenticated { .. } => {
             BucketError::Other(format!("{named}: the store does not accept the credentials"))
         }
-        error => BucketError::Other(format!("{named}: {}", shortened(&words(error)))),
+        error => BucketError::Other(format!("{named}: {}", masked(&shortened(&words(error)), environment()))),
     }
+}
+
+/// The variables of the environment that are texts.
+fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+/// Variables with paths of files, whose names look like those of secrets.
+const PATHS: [&str; 4] = [
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "GOOGLE_SERVICE_ACCOUNT_PATH",
+];
+
+/// What a store answered, without the secrets of the environment: a store may repeat what it was sent.
+fn masked(text: &str, variables: impl Iterator<Item = (String, String)>) -> String {
+    let is_secret = |(name, value): &(String, String)| {
+        may_be_secret_name(name) && !PATHS.contains(&name.as_str()) && !is_ordinary_value(value)
+    };
+    Secrets::of(variables.filter(is_secret).map(|(_, value)| value)).mask(text).into_owned()
 }
 
 /// The part of an error of `object_store` that says why: the answer of the store without its XML, or the error of the
@@ -71,4 +94,22 @@ pub(super) fn words(error: &Error) -> String {
         cause = one.source();
     }
     told.replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_shown_without_the_secrets_of_the_environment() {
+        let variables = [
+            ("AWS_SECRET_ACCESS_KEY", "canary/key+1"),
+            ("AZURE_STORAGE_SAS_TOKEN", "sv=1&sig=canary"),
+            ("GOOGLE_APPLICATION_CREDENTIALS", "/home/me/key.json"),
+            ("AWS_REGION", "eu-west-1"),
+        ];
+        let text = "no canary%2Fkey%2B1 in eu-west-1: sv=1&sig=canary, /home/me/key.json";
+        let variables = variables.into_iter().map(|(name, value)| (name.to_string(), value.to_string()));
+        assert_eq!(masked(text, variables), "no [redacted] in eu-west-1: [redacted], /home/me/key.json");
+    }
 }

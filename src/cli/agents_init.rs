@@ -34,8 +34,8 @@ pub(super) async fn init(args: &AgentInitArgs) -> anyhow::Result<Exit> {
     }
     let entry = entry_of(&name, &agent);
     say(&clean(&entry));
-    let mut spec = ConfigFile::parse(&entry, &workspace.root)?.agents.remove(&name).context("the agent")?;
-    spec = with_python(spec, &workspace.root);
+    let spec = ConfigFile::parse(&entry, &workspace.root)?.agents.remove(&name).context("the agent")?;
+    let (name, spec) = with_python((name, spec), &workspace.root)?;
     // An address that a person gives needs no permission.
     if !is_address(&args.target) && !trust::allowed(&agent_questions(&workspace, &spec), args.trust)? {
         return Ok(Exit::UsageError);

@@ -7,6 +7,7 @@ use super::paths::parse_target;
 use super::write::make_asking;
 use crate::explorer::edit_text;
 use crate::formats::{Edit, SetFile, plan, unified};
+use crate::process::FILE_FOR_USER;
 use crate::store::{Done, EditLog, FileAction, FileJob, Places, sweep};
 use crate::workspace::{SetPath, Workspace, edited_with, open_set, read_text};
 use anyhow::{Context, bail};
@@ -65,7 +66,7 @@ fn kept(args: &EditArgs, typed: &str) -> String {
     if args.from.is_some() {
         return String::new();
     }
-    match tempfile::Builder::new().prefix("evaltrail-edit-").suffix(".json").tempfile() {
+    match tempfile::Builder::new().prefix(&format!("{FILE_FOR_USER}edit-")).suffix(".json").tempfile() {
         Ok(mut file) => {
             let wrote = std::io::Write::write_all(&mut file, typed.as_bytes()).is_ok();
             match file.keep() {

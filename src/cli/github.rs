@@ -1,16 +1,17 @@
 //! Output for GitHub Actions: annotations, and the summary of the step.
 
 use super::output::{print_log_command, tell};
-use crate::domain::RunState;
+use crate::domain::{RunPlan, RunState};
 use crate::report::{ReportFormat, github_annotations};
 use crate::store::append_to;
 use std::path::{Path, PathBuf};
 
 /// Prints an annotation for each cause, and appends the Markdown report to the file that `GITHUB_STEP_SUMMARY` names.
 /// With the JSON report on standard output, the annotations are on standard error, where GitHub reads them, too.
-pub(super) fn write(state: &RunState, root: &Path, is_output_json: bool) {
+/// `plan` is the run's plan with the real paths.
+pub(super) fn write(state: &RunState, plan: &RunPlan, root: &Path, is_output_json: bool) {
     let top = root.ancestors().find(|folder| folder.join(".git").exists());
-    for line in github_annotations(state, top) {
+    for line in github_annotations(state, plan, top) {
         print_log_command(&line, is_output_json);
     }
     let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else { return };

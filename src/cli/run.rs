@@ -165,6 +165,7 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
         ShardClaim::Nothing(exit) => return Ok(exit),
     };
     let bad_input = !prepared.problems.is_empty();
+    crate::process::remove_private_folders_on_hangup()?;
     let runtimes = Runtimes::start()?;
     let run = {
         let _entered = runtimes.workers().enter();
@@ -185,14 +186,26 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
             is_uploaded
         }
     };
-    let shown = cases.redact.then(|| runner::redacted(workspace, &state)).transpose()?;
-    let shown = shown.as_ref().unwrap_or(&state);
-    let all_written = finish(cases, how.record.as_deref(), (shown, &workspace.root), &rerun)?;
+    let redacted = cases.redact.then(|| runner::redacted(workspace, &state)).transpose();
+    let all_written = match &redacted {
+        Ok(shown) => {
+            let shown = shown.as_ref().unwrap_or(&state);
+            let all_written = finish(cases, how.record.as_deref(), (shown, &workspace.root), &rerun)?;
+            if cases.github {
+                github::write(shown, &state.plan, &workspace.root, cases.json);
+            }
+            all_written
+        }
+        Err(error) => {
+            let why = format!("--redact: {error}; no report was written");
+            super::print_error(&anyhow::anyhow!(why));
+            let summary = run_summary(&state, paint(cases.color), &place_of(&workspace.root), &rerun);
+            say(&runner::redacted_text(workspace, &state.plan, &summary));
+            false
+        }
+    };
     if how.record_tools {
         record_answers(&state, workspace)?;
-    }
-    if cases.github {
-        github::write(shown, &workspace.root, cases.json);
     }
     // By the results as they are: what is replaced in texts is no change of a case.
     let exit = conclude(cases, (&state, workspace), baseline.as_ref(), (interrupted, bad_input));

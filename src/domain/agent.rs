@@ -4,9 +4,7 @@
 //! other kind is a variant of [`AgentSpec`], a file in `config/agents` (how it is written) and a file in `agents` (how it
 //! is reached). The compiler names the matches that need another arm.
 
-use super::secret_address::address_without_secrets;
-use super::secret_name::is_secret_name;
-use super::secret_value::is_known_key;
+use super::command_secrets::command_without_secrets;
 use super::{ProgramSpec, ServerSpec, StubMode, ToolsSpec, TraceSource};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -222,26 +220,6 @@ pub(super) fn without_secrets(url: &str) -> String {
         Some(at) => format!("{scheme}://…@{}", &rest[at + 1..]),
         None => url,
     }
-}
-
-/// The words of a command line without the values of options and variables whose names suggest secrets, without keys of
-/// well-known services, and without the secrets in addresses.
-pub(super) fn command_without_secrets(argv: &[String]) -> Vec<String> {
-    let is_option = |word: &str| word.starts_with('-') && is_secret_name(word);
-    let mut shown: Vec<String> = Vec::new();
-    let mut hides_next = false;
-    for word in argv {
-        let hides = std::mem::take(&mut hides_next);
-        shown.push(match word.split_once('=') {
-            _ if hides || is_known_key(word) => "…".into(),
-            Some((name, value)) if is_secret_name(name) || is_known_key(value) => format!("{name}=…"),
-            _ => {
-                hides_next = is_option(word);
-                address_without_secrets(word)
-            }
-        });
-    }
-    shown
 }
 
 /// How a server is reached.

@@ -1,27 +1,25 @@
 //! What is secret in the specifications of agents, tools, metrics and judges.
 
-use super::agent::command_without_secrets;
-use super::protocol::{VARIABLE, variables_in};
+use super::command_secrets::{command_without_secrets, secrets_in_command};
+use super::header_secrets::{header_without_literals, is_secret_header};
 use super::secret_address::{address_without_secrets, secrets_in_address};
 use super::secret_name::is_secret_name;
-use super::secret_value::{after_scheme, is_known_key, is_ordinary, is_scheme, looks_random};
-use super::secrets::REDACTED;
-use super::{
-    AgentServer, AgentSpec, CustomMetric, JudgeSpec, PlannedSet, ProgramSpec, ServerSpec, ToolsSpec,
-    with_variables,
-};
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
+use super::secret_value::{is_known_key, is_ordinary};
+use super::{AgentServer, AgentSpec, CustomMetric, JudgeSpec, PlannedSet, ProgramSpec, ToolsSpec};
+
+/// The environment variables with the addresses of proxies. They are also used in lower case.
+const PROXIES: [&str; 3] = ["ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY"];
 
 impl AgentSpec {
-    /// The secret values that are sent to the agent, or given to its program: those in its headers and its address, and of
-    /// the variables of its programs whose names say so. Words and short numbers are left out: what the agent says is
-    /// scored without these values. `variable` returns the value of an environment variable.
+    /// The secret values that are sent to the agent, or given to its program: those in its headers, its address and its command
+    /// lines, of the variables of its programs whose names say so, and of proxies. Words and short numbers are left out: what
+    /// the agent says is scored without these values. `variable` returns the value of an environment variable.
     pub fn secret_values(&self, variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
         let mut values: Vec<String> = self.address().into_iter().flat_map(secrets_in_address).collect();
         if let AgentSpec::Server(spec) = self {
             values.extend(spec.header_secrets(&variable));
         }
+        values.extend(proxy_secrets(&variable));
         let programs = self.program().into_iter().chain(self.token_command());
         values.extend(programs.flat_map(|program| program.secret_values(&variable)));
         values.retain(|value| !is_ordinary(value));
@@ -55,13 +53,16 @@ impl AgentSpec {
 }
 
 impl ProgramSpec {
-    /// The values of the named environment variables that are secret by their names or by their form. Paths, words and
-    /// short numbers are not.
+    /// The values of the named environment variables that are secret by their names or by their form, the secrets in the
+    /// command line, and those of proxies. Words and short numbers are not.
     pub fn secret_values(&self, variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
         let named = self.env.iter().filter_map(|name| Some((name, variable(name)?)));
         let secret = named.filter(|(name, value)| is_secret_name(name) || is_known_key(value));
-        let values = secret.map(|(_, value)| value);
-        values.filter(|value| !value.starts_with(['/', '.', '~']) && !is_ordinary(value)).collect()
+        let mut values: Vec<String> = secret.map(|(_, value)| value).collect();
+        values.extend(secrets_in_command(&self.argv));
+        values.extend(proxy_secrets(&variable));
+        values.retain(|value| !is_ordinary(value));
+        values
     }
 }
 
@@ -113,74 +114,11 @@ impl JudgeSpec {
     }
 }
 
-impl ServerSpec {
-    /// The values of headers that are secret, and of the variables in them.
-    fn header_secrets(&self, variable: &impl Fn(&str) -> Option<String>) -> Vec<String> {
-        let mut values = Vec::new();
-        for (name, written) in &self.headers {
-            // A header with a variable that is not set is not sent.
-            let Ok(value) = with_variables(written, variable) else { continue };
-            let is_secret = is_secret_header(name, &value);
-            let named = variables_in(written).filter(|name| is_secret || is_secret_name(name));
-            values.extend(named.filter_map(variable));
-            if is_secret {
-                values.extend(secrets_in_header(&value));
-            }
-        }
-        values
-    }
-}
-
-/// Whether the value of a header is secret: by the header's name, by its scheme of authentication or form, or by the name
-/// of a part of it.
-fn is_secret_header(name: &str, value: &str) -> bool {
-    is_secret_name(name)
-        || after_scheme(value).is_some()
-        || is_known_key(value)
-        || looks_random(value)
-        || named_parts(value).next().is_some()
-}
-
-/// The secret values in the value of a header that is secret.
-fn secrets_in_header(value: &str) -> Vec<String> {
-    let mut values = vec![value.to_string()];
-    if let Some(rest) = after_scheme(value) {
-        values.push(rest.to_string());
-        values.extend(user_and_password(rest));
-    }
-    values.extend(named_parts(value).map(str::to_string));
-    values
-}
-
-/// The parts `NAME=VALUE` of a header's value whose names say that they are secret: their values.
-fn named_parts(value: &str) -> impl Iterator<Item = &str> {
-    let parts = value.split([';', ',', '&', ' ']).filter_map(|part| part.split_once('='));
-    parts.filter(|(name, value)| is_secret_name(name) && !value.is_empty()).map(|(_, value)| value)
-}
-
-/// The value of a header as it is stored: the names of variables and the scheme of authentication.
-fn header_without_literals(value: &str) -> String {
-    let literal = |text: &str| match text.trim().is_empty() || is_scheme(text) {
-        true => text.to_string(),
-        false => REDACTED.to_string(),
-    };
-    let mut pieces = value.split(VARIABLE);
-    let mut stored = literal(pieces.next().unwrap_or_default());
-    for piece in pieces {
-        match piece.split_once('}') {
-            Some((name, rest)) => stored.push_str(&format!("{VARIABLE}{name}}}{}", literal(rest))),
-            None => stored.push_str(REDACTED),
-        }
-    }
-    stored
-}
-
-/// The user with the password, and the password, of the value of basic authentication.
-fn user_and_password(encoded: &str) -> Vec<String> {
-    let decoded = BASE64_STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    let Some(both) = decoded else { return Vec::new() };
-    let password = both.split_once(':').map(|(_, password)| password.to_string());
-    password.into_iter().chain([both]).collect()
+/// The user and the password of the proxies that programs are given, and that requests pass.
+fn proxy_secrets(variable: &impl Fn(&str) -> Option<String>) -> Vec<String> {
+    let set = PROXIES.iter().flat_map(|name| [variable(name), variable(&name.to_lowercase())]).flatten();
+    let address = |proxy: String| if proxy.contains("://") { proxy } else { format!("http://{proxy}") };
+    set.flat_map(|proxy| secrets_in_address(&address(proxy))).collect()
 }
 
 /// An agent as the command line names it, by an address or a command, without the user, the password, and the values of
@@ -198,7 +136,7 @@ pub fn agent_without_secrets(asked: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Secrets;
+    use crate::domain::{REDACTED, Secrets};
     use serde_json::{Value, json};
 
     fn server(headers: &[(&str, &str)], url: &str) -> AgentSpec {
@@ -360,13 +298,32 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_given_secrets_by_their_names() {
-        let env = ["DESK_PAT", "MODEL", "GOOGLE_APPLICATION_CREDENTIALS"].map(String::from).to_vec();
-        let program = ProgramSpec { env, ..ProgramSpec::default() };
+    fn a_program_is_given_secrets_by_their_names_in_its_command_line_and_for_proxies() {
+        let env = ["DESK_PAT", "MODEL", "SLASH_TOKEN"].map(String::from).to_vec();
+        let argv = ["agent", "--api-key", "canary-key", "--mode", "strict"].map(String::from).to_vec();
+        let program = ProgramSpec { env, argv, ..ProgramSpec::default() };
         let variable = |name: &str| match name {
-            "GOOGLE_APPLICATION_CREDENTIALS" => Some("/home/me/key.json".to_string()),
+            "https_proxy" => Some("http://me:canary-proxy@proxy:3128".to_string()),
+            "HTTP_PROXY" => Some("canary-user@proxy:3128".to_string()),
+            "SLASH_TOKEN" => Some("/canary+slash".to_string()),
+            name if name.contains("PROXY") || name.contains("proxy") => None,
             name => Some(format!("value of {name}")),
         };
-        assert_eq!(program.secret_values(variable), ["value of DESK_PAT"]);
+        let mut values = program.secret_values(variable);
+        values.sort();
+        values.dedup();
+        let expected = [
+            "/canary+slash",
+            "canary-key",
+            "canary-proxy",
+            "canary-user",
+            "me:canary-proxy",
+            "value of DESK_PAT",
+        ];
+        assert_eq!(values, expected);
+        let agent = AgentSpec::Command(program);
+        assert!(
+            !agent.label().contains("canary") && agent.secret_values(variable).contains(&"canary-key".into())
+        );
     }
 }

@@ -19,9 +19,11 @@ const SECRET_ENDINGS: [&str; 15] = [
     "TOKEN",
 ];
 /// Whole words that name a secret. They are parts of other words, too.
-const SECRET_WORDS: [&str; 19] = [
+const SECRET_WORDS: [&str; 22] = [
     "AUTHORIZATION",
     "CONNSTR",
+    "CRED",
+    "CREDS",
     "DSN",
     "KEY",
     "KEYS",
@@ -35,6 +37,7 @@ const SECRET_WORDS: [&str; 19] = [
     "SAS",
     "SECRETS",
     "SESSID",
+    "SID",
     "SIG",
     "SIGNATURE",
     "WEBHOOK",
@@ -47,6 +50,30 @@ const ABOUT_A_SECRET: [&str; 20] = [
     "BUDGET", "COLUMN", "COUNT", "DIR", "ENABLED", "FILE", "FORMAT", "HEADER", "LENGTH", "LIMIT", "METHOD",
     "MODE", "NAME", "PATH", "PREFIX", "PROVIDER", "SIZE", "TTL", "TYPE", "VERSION",
 ];
+/// Last words of the names of options that may have no value: `--private`.
+const FLAGS: [&str; 11] =
+    ["AUTH", "COOKIE", "OAUTH", "OTP", "PIN", "PRIVATE", "SAS", "SID", "SIG", "SIGNATURE", "WEBHOOK"];
+/// Parts of names whose values do not leave the machine, wherever they are in the name.
+const BROAD: [&str; 16] = [
+    "AUTH",
+    "BEARER",
+    "CONNSTR",
+    "COOKIE",
+    "CRED",
+    "DSN",
+    "JWT",
+    "KEY",
+    "PASS",
+    "PRIVATE",
+    "PWD",
+    "SECRET",
+    "SESSID",
+    "SIGNATURE",
+    "TOKEN",
+    "WEBHOOK",
+];
+/// Words that end with `PAT`, but do not name a personal access token.
+const NO_PAT: [&str; 2] = ["COMPAT", "SPAT"];
 /// Variables of shells whose names look like those of secrets.
 const NOT_SECRET: [&str; 2] = ["PWD", "OLDPWD"];
 
@@ -63,6 +90,26 @@ pub fn is_secret_name(name: &str) -> bool {
     };
     !ABOUT_A_SECRET.contains(&last.as_str())
         && (SECRET_LAST.contains(&last.as_str()) || words.iter().any(is_secret))
+}
+
+/// Whether the value of a variable with this name must not leave the machine in an export: part of the name suggests a secret.
+/// More names than those of [`is_secret_name`], since a text that is replaced in an export changes no score.
+pub fn may_be_secret_name(name: &str) -> bool {
+    if NOT_SECRET.iter().any(|known| name.eq_ignore_ascii_case(known)) {
+        return false;
+    }
+    let upper = name.to_ascii_uppercase();
+    let words = words_of(name);
+    let is_pat = |word: &String| {
+        let word = word.strip_suffix('S').unwrap_or(word);
+        word.ends_with("PAT") && !NO_PAT.contains(&word)
+    };
+    is_secret_name(name) || BROAD.iter().any(|part| upper.contains(part)) || words.iter().any(is_pat)
+}
+
+/// Whether an option with a name of a secret may have no value.
+pub(super) fn is_secret_flag(name: &str) -> bool {
+    words_of(name).last().is_some_and(|last| FLAGS.contains(&last.as_str()))
 }
 
 /// Whether the name of a parameter in an address says that its value is secret.
@@ -121,8 +168,35 @@ mod tests {
             "OAUTH2_ACCESS_TOKEN",
             "JSESSIONID",
             "--api-key",
+            "DESK_CRED",
+            "DESK_CREDS",
+            "sid",
         ] {
             assert!(is_secret_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_name_is_enough_for_exports() {
+        for name in [
+            "OPENAIKEY",
+            "API_TOKENS",
+            "AUTH_HEADER",
+            "SESSION_COOKIES",
+            "DBPASS",
+            "GITLABPAT",
+            "DESK_PATS",
+            "DESK_CRED",
+            "SLACKWEBHOOKURL",
+            "PRIVATE_PEM",
+            "MYPWD",
+            "SECRETS_FILE",
+            "STORAGE_SAS",
+        ] {
+            assert!(may_be_secret_name(name), "{name}");
+        }
+        for name in ["PATH", "PYTHONPATH", "PWD", "OLDPWD", "PATTERN", "COMPAT", "HOME", "LANG", "DISPATCH"] {
+            assert!(!may_be_secret_name(name), "{name}");
         }
     }
 

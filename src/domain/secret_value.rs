@@ -33,6 +33,12 @@ const SHORTEST_NUMBER: usize = 12;
 const SHORTEST_LETTERS: usize = 16;
 /// The minimum length of a text that looks random.
 const SHORTEST_RANDOM: usize = 20;
+/// A shorter piece of a value may be a name with numbers.
+const SHORTEST_TOKEN_PIECE: usize = 16;
+/// How often letters and digits follow each other in a piece of a token, at least.
+const FEWEST_CHANGES: usize = 4;
+/// The maximum number of words of a value that is clearly no secret. More may be a passphrase.
+const MOST_PLAIN: usize = 3;
 
 /// The part of a header's value after a scheme of authentication; `None` if it has no scheme.
 pub(super) fn after_scheme(value: &str) -> Option<&str> {
@@ -74,7 +80,7 @@ fn is_random_piece(piece: &str) -> bool {
 
 /// Whether a value occurs in other texts, too, whatever it is called: a word or a short number. Its replacement would change
 /// what an agent said.
-pub(super) fn is_ordinary(value: &str) -> bool {
+pub fn is_ordinary(value: &str) -> bool {
     let value = value.trim();
     let is_number = value.bytes().all(|byte| byte.is_ascii_digit()) && value.len() < SHORTEST_NUMBER;
     let mut rest = value.chars().skip(1);
@@ -82,6 +88,37 @@ pub(super) fn is_ordinary(value: &str) -> bool {
         && value.len() < SHORTEST_LETTERS
         && (rest.all(|one| one.is_ascii_lowercase()) || value.chars().all(|one| one.is_ascii_uppercase()));
     is_number || is_word
+}
+
+/// Whether a value looks like a key or a token: one of a well-known service, random letters and digits, or hexadecimal ones.
+pub(super) fn is_token_like(value: &str) -> bool {
+    let changes = |piece: &str| {
+        let kinds: Vec<bool> = piece.bytes().map(|byte| byte.is_ascii_digit()).collect();
+        kinds.windows(2).filter(|pair| pair[0] != pair[1]).count()
+    };
+    let is_long = |piece: &str| piece.len() >= SHORTEST_TOKEN_PIECE && changes(piece) >= FEWEST_CHANGES;
+    is_known_key(value)
+        || looks_random(value)
+        || value.split(|one: char| !one.is_ascii_alphanumeric()).any(is_long)
+}
+
+/// Whether a value is clearly no secret: at most three words, short numbers or versions (`eu-west-1`, `customer-support-v1`).
+pub(super) fn is_plain(value: &str) -> bool {
+    let pieces: Vec<&str> =
+        value.split(['-', '_', '.', '/', ' ']).filter(|piece| !piece.is_empty()).collect();
+    let digits = |piece: &str| piece.bytes().filter(u8::is_ascii_digit).count();
+    let is_mixed = |piece: &&&str| (1..piece.len()).contains(&digits(piece));
+    let is_short = |piece: &&str| match (digits(piece), piece.len() - digits(piece)) {
+        (0, _) => is_ordinary(piece),
+        (1..=5, 0) => true,
+        // `v12`, `4o`.
+        (1..=3, 1..=2) => true,
+        // `central1`, of several words.
+        (1, _) => pieces.len() > 1 && is_ordinary(piece.trim_end_matches(|one: char| one.is_ascii_digit())),
+        _ => false,
+    };
+    let has_few_mixed = pieces.iter().filter(is_mixed).count() < 2;
+    is_ordinary(value) || (has_few_mixed && pieces.len() <= MOST_PLAIN && pieces.iter().all(is_short))
 }
 
 #[cfg(test)]
@@ -96,6 +133,32 @@ mod tests {
         for value in ["100234567890", "hunter2", "aBcDeFgH", "abcdefghijklmnop", "two words", "a-b"] {
             assert!(!is_ordinary(value), "{value}");
         }
+    }
+
+    #[test]
+    fn values_of_a_few_words_are_plain() {
+        for value in [
+            "eu-west-1",
+            "us-central1",
+            "customer-support-v1",
+            "gpt-4o",
+            "pre-production",
+            "north west",
+            "1.2.3",
+        ] {
+            assert!(is_plain(value) && !is_token_like(value), "{value}");
+        }
+        for value in [
+            "hunter2",
+            "3f9a8b7c6d5e4f3a",
+            "correct-horse-battery-staple",
+            "a1b2c3",
+            "x9f-22k-8812",
+            "äöü-12x4",
+        ] {
+            assert!(!is_plain(value), "{value}");
+        }
+        assert!(is_token_like("id 3f9a8b7c6d5e4f3a2b1c") && !is_token_like("CustomerSupportAgent2024"));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Secret values, and their replacement in texts.
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD_NO_PAD;
+use super::spelling::spellings;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -97,18 +96,6 @@ impl Secrets {
         };
         text.len() - self.spellings.iter().filter_map(longest).max().unwrap_or(0)
     }
-}
-
-/// A secret as it is, as it is in an address, in a text of JSON, in a text of JSON within another one, and in Base64.
-fn spellings(value: &str) -> BTreeSet<String> {
-    let in_form: String = url::form_urlencoded::byte_serialize(value.as_bytes()).collect();
-    let in_path = in_form.replace('+', "%20");
-    let in_json = |text: &str| {
-        let quoted = Value::from(text).to_string();
-        quoted[1..quoted.len() - 1].to_string()
-    };
-    let (once, base64): (String, String) = (in_json(value), BASE64_STANDARD_NO_PAD.encode(value));
-    [value.to_string(), in_form, in_path, in_json(&once), once, base64].into()
 }
 
 /// The secrets that were sent to agents. All places that send one share it, and all that receive something from an agent.

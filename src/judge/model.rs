@@ -6,7 +6,7 @@ use super::error::{Fault, JudgeError};
 use super::gate::Gate;
 use super::secret::Secret;
 use super::wire::{self, Answer, Call, FormMode, Settings};
-use crate::domain::{JudgeSpec, Reading, Secrets, secrets_in_address};
+use crate::domain::{JudgeSpec, Reading, Secrets, is_ordinary_value, secrets_in_address};
 use crate::net::Backoff;
 use crate::net::http::{self, BodyError, cause, chain};
 use crate::process::clock;
@@ -251,7 +251,8 @@ impl Model {
 
     /// A text with the key, and the secrets of the address, masked.
     pub(super) fn mask(&self, text: &str) -> String {
-        let address = Secrets::of(secrets_in_address(self.endpoint.base.as_str()));
+        let secrets = secrets_in_address(self.endpoint.base.as_str()).into_iter();
+        let address = Secrets::of(secrets.filter(|value| !is_ordinary_value(value)));
         let text = address.mask(text);
         self.endpoint.key.as_ref().map_or_else(|| text.to_string(), |key| key.mask(&text))
     }

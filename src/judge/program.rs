@@ -6,7 +6,7 @@ use crate::domain::{Criterion, CustomMetric, MetricProgram, MetricResult, Progra
 use crate::formats::json;
 use crate::metrics::{Evidence, unscored, unusable_threshold};
 use crate::process::clock::timeout;
-use crate::process::{Program, Tail};
+use crate::process::{Program, Tail, secrets_of_environment};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -47,7 +47,8 @@ impl Programs {
         let mut request = request::request(criterion, eval_id, evidence);
         // A program may repeat the keys that it was given.
         let given = criterion.custom.as_ref().and_then(CustomMetric::program);
-        let given = given.map(|program| program.program.secret_values(|name| std::env::var(name).ok()));
+        let given =
+            given.map(|program| secrets_of_environment(|variable| program.program.secret_values(variable)));
         let secrets = Secrets::of(given.into_iter().flatten());
         let said = match &criterion.custom {
             Some(CustomMetric::Command(program)) => ask_once(program, &request, &secrets).await,

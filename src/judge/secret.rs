@@ -1,13 +1,11 @@
 //! Keys: read from the environment or from an allowed file, sent in headers, never shown.
 
+use crate::domain::{Secrets, is_ordinary_value};
 use std::fmt;
 
 /// A key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
-
-/// A shorter key is not masked, since it cannot be distinguished from other text.
-const SHORTEST: usize = 4;
 
 impl Secret {
     pub(super) fn new(value: String) -> Secret {
@@ -19,13 +17,11 @@ impl Secret {
         &self.0
     }
 
-    /// A text with the key masked, as it is and in its URL-encoded form.
+    /// A text without the key, in all its spellings. A short text, a word or a short number is not replaced, since it occurs in
+    /// other texts, too: the judge's answer would change.
     pub fn mask(&self, text: &str) -> String {
-        if self.0.len() < SHORTEST {
-            return text.to_string();
-        }
-        let spelt: String = url::form_urlencoded::byte_serialize(self.0.as_bytes()).collect();
-        text.replace(&self.0, "[key]").replace(&spelt, "[key]")
+        let key = (!is_ordinary_value(&self.0)).then(|| self.0.clone());
+        Secrets::of(key).mask(text).into_owned()
     }
 }
 
@@ -42,8 +38,12 @@ mod tests {
     #[test]
     fn it_is_never_shown() {
         let key = Secret::new(" sk/abc+1\n".into());
+        let answer = r#"{"verdict": "valid", "reason": null, "score": 0.100000, "id": 123456}"#;
+        for ordinary in ["null", "valid", "reason", "verdict", "123456", "x", "0.1", "[redacted]"] {
+            assert_eq!(Secret::new(ordinary.into()).mask(answer), answer, "{ordinary}");
+        }
         assert_eq!(format!("{key:?}"), "Secret(***)");
-        assert_eq!(key.mask("a sk/abc+1 b ?key=sk%2Fabc%2B1"), "a [key] b ?key=[key]");
+        assert_eq!(key.mask("a sk/abc+1 b ?key=sk%2Fabc%2B1"), "a [redacted] b ?key=[redacted]");
         assert_eq!(Secret::new("x".into()).mask("xyz"), "xyz");
     }
 }

@@ -14,6 +14,7 @@ mod open_files;
 mod private_folder;
 mod program;
 mod runtimes;
+mod secret_variables;
 
 pub(crate) use ended::has_ended;
 pub use host::host_name;
@@ -25,7 +26,9 @@ pub(crate) use open_files::{open_file_limit, open_file_limit_error, raise_open_f
 #[cfg(unix)]
 pub(crate) use private_folder::signals_are_handled;
 pub(crate) use private_folder::{
-    PrivateFolder, exit, remove_left_over_folders, remove_private_folders_on_signals,
+    FILE_FOR_USER, PrivateFolder, exit, remove_left_over_folders, remove_private_folders_on_hangup,
+    remove_private_folders_on_signals,
 };
 pub(crate) use program::{Program, Tail};
 pub(crate) use runtimes::{Deadline, Runtimes};
+pub(crate) use secret_variables::secrets_of_environment;

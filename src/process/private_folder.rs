@@ -18,6 +18,12 @@ const OLD: Duration = Duration::from_secs(60);
 /// How often the deletion is tried: other threads may still be writing in the folder.
 const TRIES: usize = 3;
 
+/// What the names of files begin with that were written for the user to read: edits that could not be saved, long texts for
+/// the clipboard.
+pub(crate) const FILE_FOR_USER: &str = "evaltrail-for-you-";
+/// The age after which such a file is deleted.
+const READ_WITHIN: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
 /// The folders of this process.
 static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
@@ -98,6 +104,10 @@ fn remove_left_over_folders_in(temporary: &Path) {
     let Ok(entries) = fs::read_dir(temporary) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
+        if name.to_str().is_some_and(|name| name.starts_with(FILE_FOR_USER)) && is_old_file(&entry) {
+            let _ = fs::remove_file(entry.path());
+            continue;
+        }
         let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else { continue };
         let Some(process) = rest.split('-').next().and_then(|pid| pid.parse().ok()) else { continue };
         if is_left_over(&entry, process) {
@@ -105,6 +115,12 @@ fn remove_left_over_folders_in(temporary: &Path) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
+}
+
+fn is_old_file(entry: &DirEntry) -> bool {
+    let Ok(meta) = entry.metadata() else { return false };
+    let age = meta.modified().ok().and_then(|at| at.elapsed().ok());
+    meta.is_file() && ownership::is_private(&meta) && age.is_some_and(|age| age > READ_WITHIN)
 }
 
 fn is_left_over(entry: &DirEntry, process: i32) -> bool {
@@ -144,7 +160,31 @@ mod ownership {
 #[cfg(unix)]
 pub(crate) fn remove_private_folders_on_signals() -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
+    remove_private_folders_on(&[SIGHUP, SIGINT, SIGQUIT, SIGTERM])
+}
+
+/// The same when the terminal is closed, unless the process is to survive that (`nohup`). Other signals end a run in order.
+#[cfg(unix)]
+pub(crate) fn remove_private_folders_on_hangup() -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGQUIT};
+    // Elsewhere it is not known whether the signal is ignored; what is left is deleted at the next start.
+    let is_ignored = || {
+        let status = fs::read_to_string("/proc/self/status").ok()?;
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+        let mask = u64::from_str_radix(mask.trim(), 16).ok()?;
+        Some(mask & (1 << (SIGHUP - 1)) != 0)
+    };
+    if is_ignored() == Some(false) { remove_private_folders_on(&[SIGHUP, SIGQUIT]) } else { Ok(()) }
+}
+
+#[cfg(windows)]
+pub(crate) fn remove_private_folders_on_hangup() -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+fn remove_private_folders_on(signals: &[i32]) -> io::Result<()> {
+    let mut signals = signal_hook::iterator::Signals::new(signals)?;
     std::thread::Builder::new().name("folders".into()).spawn(move || {
         for signal in signals.forever() {
             if !HANDLED.load(std::sync::atomic::Ordering::SeqCst) {
@@ -206,6 +246,42 @@ mod tests {
         assert!(folder.contains(PREFIX) && !Path::new(folder).exists(), "{folder}");
     }
 
+    /// The child is this test in another process, which receives the signal of a closed terminal.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_closed_terminal_deletes_the_folders_unless_the_signal_is_ignored() {
+        const IS_CHILD: &str = "EVALTRAIL_TEST_HANGS_UP";
+        if std::env::var_os(IS_CHILD).is_some() {
+            remove_private_folders_on_hangup().unwrap();
+            let folder = PrivateFolder::create("test").unwrap();
+            println!("folder {}", folder.path().display());
+            let this = rustix::process::getpid();
+            rustix::process::kill_process(this, rustix::process::Signal::HUP).unwrap();
+            if std::env::var(IS_CHILD).unwrap() == "default" {
+                // The signal arrives on another thread.
+                loop {
+                    std::thread::park();
+                }
+            }
+            println!("there: {}", folder.path().exists());
+            return;
+        }
+        let name = "process::private_folder::tests::a_closed_terminal_deletes_the_folders_unless_the_signal_is_ignored";
+        let run = |kind: &str, before: &str| {
+            let program = std::env::current_exe().unwrap();
+            let script = format!("{before} exec '{}' --exact {name} --nocapture", program.display());
+            let mut child = std::process::Command::new("sh");
+            let ended = child.args(["-c", &script]).env(IS_CHILD, kind).output().unwrap();
+            (ended.status, String::from_utf8(ended.stdout).unwrap())
+        };
+        let (status, printed) = run("default", "");
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(1), "{printed}");
+        let folder = printed.split("folder ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
+        assert!(folder.contains(PREFIX) && !Path::new(folder).exists(), "{folder}");
+        let (status, printed) = run("ignored", "trap '' HUP;");
+        assert!(status.success() && printed.contains("there: true"), "{printed}");
+    }
+
     #[test]
     fn only_folders_of_processes_that_ended_are_removed() {
         let temporary = tempfile::tempdir().unwrap();
@@ -226,8 +302,19 @@ mod tests {
             [of("evaltrail-2147483646-run-d", 0o755), of("evaltrail-notes", 0o700), of("mine", 0o700)];
         let outside = of("outside", 0o700);
         std::os::unix::fs::symlink(&outside, temporary.path().join("evaltrail-2147483646-run-e")).unwrap();
+        let file = |name: &str, mode: u32, age: Duration| {
+            let path = temporary.path().join(name);
+            let file = File::create(&path).unwrap();
+            file.set_permissions(fs::Permissions::from_mode(mode)).unwrap();
+            file.set_modified(std::time::SystemTime::now() - age).unwrap();
+            path
+        };
+        let old_file = file("evaltrail-for-you-edit-a.json", 0o600, 2 * READ_WITHIN);
+        let new_file = file("evaltrail-for-you-edit-b.json", 0o600, READ_WITHIN / 2);
+        let of_others = file("evaltrail-for-you-edit-c.json", 0o644, 2 * READ_WITHIN);
         remove_left_over_folders_in(temporary.path());
-        assert!(!left.exists());
+        assert!(!left.exists() && !old_file.exists());
+        assert!(new_file.exists() && of_others.exists());
         for stays in others.iter().chain([&locked, &alive, &outside]) {
             assert!(stays.join("file").exists(), "{}", stays.display());
         }

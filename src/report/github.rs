@@ -2,7 +2,7 @@
 
 use super::failures::{FailedCase, failed_cases, groups_of};
 use crate::analysis::FailureGroup;
-use crate::domain::{RunState, clean_line};
+use crate::domain::{RunPlan, RunState, clean_line};
 use std::path::Path;
 
 /// GitHub shows at most this number of annotations of a step.
@@ -14,14 +14,15 @@ const LONGEST: usize = 1000;
 
 /// One annotation for each cause that failures share, the largest group first, then one for each other failure: errors,
 /// then warnings for failures of quarantined cases.
-/// `top` is the folder of the repository, from which GitHub reads the paths of files.
-pub fn github_annotations(state: &RunState, top: Option<&Path>) -> Vec<String> {
+/// `top` is the folder of the repository, from which GitHub reads the paths of files, and `plan` the run's plan with the real
+/// paths: a run that other people may read has none.
+pub fn github_annotations(state: &RunState, plan: &RunPlan, top: Option<&Path>) -> Vec<String> {
     let is_not_counted = |case: &FailedCase| {
         state.plan.cases.quarantine(case.key.case).is_some() || state.passes_gate(case.key.case)
     };
     let (not_counted, counted): (Vec<_>, Vec<_>) = failed_cases(state).into_iter().partition(is_not_counted);
-    let mut lines = annotations((state, top), "error", &counted);
-    lines.extend(annotations((state, top), "warning", &not_counted));
+    let mut lines = annotations((state, plan, top), "error", &counted);
+    lines.extend(annotations((state, plan, top), "warning", &not_counted));
     if lines.len() > MOST {
         let more = lines.split_off(MOST - 1);
         let level = if more.iter().any(|line| line.starts_with("::error")) { "error" } else { "warning" };
@@ -31,7 +32,10 @@ pub fn github_annotations(state: &RunState, top: Option<&Path>) -> Vec<String> {
     lines
 }
 
-fn annotations((state, top): (&RunState, Option<&Path>), level: &str, failed: &[FailedCase]) -> Vec<String> {
+/// A run, its plan with the real paths, and the folder of the repository.
+type Annotated<'a> = (&'a RunState, &'a RunPlan, Option<&'a Path>);
+
+fn annotations((state, plan, top): Annotated, level: &str, failed: &[FailedCase]) -> Vec<String> {
     let found = groups_of(failed);
     let of_group = |group: &FailureGroup| {
         let cases: Vec<&FailedCase> = group.members.iter().map(|at| &failed[*at]).collect();
@@ -39,23 +43,18 @@ fn annotations((state, top): (&RunState, Option<&Path>), level: &str, failed: &[
             1 => group.cause.words(),
             count => format!("{count} cases: {}", group.cause.words()),
         };
-        annotation((state, top), level, &cases, &title)
+        annotation((state, plan, top), level, &cases, &title)
     };
     let alone = found.alone.iter().map(|at| {
         let case = &failed[*at];
-        annotation((state, top), level, &[case], state.plan.cases.eval_id(case.key.case))
+        annotation((state, plan, top), level, &[case], state.plan.cases.eval_id(case.key.case))
     });
     found.specific().iter().map(of_group).chain(alone).collect()
 }
 
-fn annotation(
-    (state, top): (&RunState, Option<&Path>),
-    level: &str,
-    cases: &[&FailedCase],
-    title: &str,
-) -> String {
+fn annotation((state, plan, top): Annotated, level: &str, cases: &[&FailedCase], title: &str) -> String {
     let file = cases.first().map(|case| {
-        let set = state.plan.set_of(case.key.case);
+        let set = plan.set_of(case.key.case);
         path_below(top, &set.path).unwrap_or_else(|| set.file.clone())
     });
     let line = |case: &&FailedCase| {

@@ -38,6 +38,11 @@ pub fn redacted(workspace: &Workspace, state: &RunState) -> std::io::Result<RunS
     Ok(shown)
 }
 
+/// A text about a run for other people, in which the same is replaced as in [`redacted`].
+pub fn redacted_text(workspace: &Workspace, plan: &RunPlan, text: &str) -> String {
+    Redaction::of(workspace, Some(plan)).redacted(text)
+}
+
 fn redacted_plan(known: &Redaction, plan: &RunPlan) -> std::io::Result<RunPlan> {
     let mut value = serde_json::to_value(plan)?;
     known.redact(&mut value);

@@ -45,7 +45,7 @@ pub use changed::{
     AttemptTook, CaseVersion, ChangedCase, FoundChanges, RunEstimate, SeenCases, changed_cases,
 };
 pub use chat::{ChatEvent, chat, tools_of_chat, tools_of_chat_about};
-pub use export::{export, redacted};
+pub use export::{export, redacted, redacted_text};
 pub use past::{case_trends, history_of, past_results, remove_old, result_folders, unreadable_words};
 pub use plan::{PlanError, Prepared, Request, Selection, Stamp, prepare};
 pub use record_tools::{ToolRecording, add_missing_answers, record_tools};

@@ -1,7 +1,8 @@
 //! What is replaced before data leaves the machine, or goes to version control: secrets, and paths of folders.
 
-use crate::domain::{AgentSpec, REDACTED, RunPlan, Secrets, is_secret_name};
+use crate::domain::{CustomMetric, PlannedSet, ProgramSpec, REDACTED, RunPlan, Secrets, may_be_secret_name};
 use crate::formats::read_dotenv;
+use crate::process::secrets_of_environment;
 use crate::store::read_text_file;
 use crate::workspace::Workspace;
 use regex::Regex;
@@ -21,8 +22,8 @@ static CREDENTIALS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?P<address>://)[^/@\s\x22]+@",
         r"|(?P<before>(?i:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{12,}",
-        r"|(?P<query>[?&;](?i:[a-z0-9_.-]*(?:key|token|secret|password|passwd|pwd|credential|signature)|sig|auth|pat)=)[^&\s\x22]+",
-        r"|(?P<option>--?[A-Za-z-]*(?i:key|token|secret|password|passwd|pwd|cookie|credential|webhook)[A-Za-z-]*=)\S+",
+        r"|(?P<query>[?&;](?i:[a-z0-9_.-]*(?:key|token|secret|password|passwd|pwd|cred|credentials?|cookie|signature)|sig|auth|pass|pat|sid)=)[^&\s\x22]+",
+        r"|(?P<option>--?[A-Za-z-]*(?i:key|token|secret|pass|pwd|cookie|cred|auth|webhook)[A-Za-z-]*=)\S+",
         r"|\bsk[-_][A-Za-z0-9_-]{16,}|\b[sr]k_(?:live|test)_[A-Za-z0-9]{10,}|AIza[0-9A-Za-z_-]{30,}",
         r"|ya29\.[0-9A-Za-z_-]{16,}|\bgh[pousr]_[0-9A-Za-z]{20,}|github_pat_[0-9A-Za-z_]{20,}|\bglpat-[0-9A-Za-z_-]{16,}",
         r"|\bhf_[A-Za-z0-9]{20,}|AKIA[0-9A-Z]{16}|xox[abprs]-[0-9A-Za-z-]{10,}",
@@ -42,7 +43,7 @@ pub(super) struct Redaction {
 
 impl Redaction {
     /// The secrets and folders of a workspace and a run: values of environment variables and of `.env` files whose names
-    /// say that they are secret, or that agents and judges are given.
+    /// suggest secrets, or that agents, judges and metrics are given.
     pub(super) fn of(workspace: &Workspace, plan: Option<&RunPlan>) -> Redaction {
         let mut folders: BTreeSet<PathBuf> = [workspace.root.clone()].into();
         for set in plan.iter().flat_map(|plan| &plan.sets) {
@@ -57,13 +58,16 @@ impl Redaction {
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
         );
         let named = plan.map(named_variables).unwrap_or_default();
-        let is_secret = |name: &str| named.contains(name) || is_secret_name(name);
+        let is_secret = |name: &str| named.contains(name) || may_be_secret_name(name);
         let secrets = values
             .into_iter()
             .filter(|(name, value)| is_secret(name) && value.trim().len() >= SHORTEST_SECRET)
             .map(|(_, value)| value);
         let sent = plan.into_iter().flat_map(|plan| &plan.sets).flat_map(|set| {
-            let mut values = set.agent.secret_values(|name| std::env::var(name).ok());
+            let mut values = secrets_of_environment(|variable| {
+                let of_metrics = metric_programs(set).flat_map(|program| program.secret_values(variable));
+                set.agent.secret_values(variable).into_iter().chain(of_metrics).collect()
+            });
             values.extend(set.tools.secret_values());
             values
         });
@@ -118,12 +122,20 @@ impl Redaction {
     }
 }
 
-/// The names of the variables that agents and judges of a run are given.
+/// The programs of a set's metrics.
+fn metric_programs(set: &PlannedSet) -> impl Iterator<Item = &ProgramSpec> {
+    let custom = set.criteria.iter().filter_map(|criterion| criterion.custom.as_ref());
+    custom.filter_map(CustomMetric::program).map(|program| &program.program)
+}
+
+/// The names of the variables that the agents, their commands for tokens, the judges and the metrics of a run are given.
 fn named_variables(plan: &RunPlan) -> BTreeSet<String> {
-    let mut agents: Vec<AgentSpec> = plan.sets.iter().map(|set| set.agent.clone()).collect();
-    let programs =
-        agents.iter_mut().filter_map(|agent| agent.program_mut().map(|program| program.env.clone()));
-    let mut names: BTreeSet<String> = programs.flatten().collect();
+    let of_set = |set: &PlannedSet| -> Vec<String> {
+        let programs =
+            set.agent.program().into_iter().chain(set.agent.token_command()).chain(metric_programs(set));
+        programs.flat_map(|program| program.env.clone()).collect()
+    };
+    let mut names: BTreeSet<String> = plan.sets.iter().flat_map(of_set).collect();
     let sent = plan.sets.iter().flat_map(|set| set.agent.sent_variables());
     names.extend(sent.map(str::to_string));
     names.extend(plan.judge.key_env.clone());

@@ -7,7 +7,9 @@
 //! <cache>/buckets/gs/<bucket>/versions.json   the version of each of them
 //! ```
 
-use super::copy_files::{Arriving, close_to_others, make_private_folder, write_copy};
+use super::copy_files::{
+    Arriving, begin_copy, close_to_others, finish_copy, make_private_folder, write_copy,
+};
 use super::lock::lock_within;
 use super::places::Places;
 use super::read::read_file;
@@ -18,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -141,9 +143,21 @@ pub fn copy_table(address: &TableAddress, places: &Places) -> Result<PathBuf, Co
     if path.is_file() && !version.is_empty() && copies.versions.get(&key) == Some(&version) {
         return Ok(path);
     }
-    let (rows, version) = table.read(LARGEST as usize)?;
-    write_copy(&path, &rows)
-        .map_err(|source| CopyError::Cache { path: path.display().to_string(), source })?;
+    let cache = |source| CopyError::Cache { path: path.display().to_string(), source };
+    let mut copy = begin_copy(&path).map_err(cache)?;
+    let mut failed = None;
+    let version = table.read(LARGEST, |lines| {
+        copy.write_all(lines).map_err(|source| {
+            let told = BucketError::Other(format!("{}: {source}", path.display()));
+            failed = Some(source);
+            told
+        })
+    });
+    if let Some(source) = failed {
+        return Err(cache(source));
+    }
+    let version = version?;
+    finish_copy(copy, &path).map_err(cache)?;
     copies.versions.insert(key, version);
     copies.save()?;
     Ok(path)

@@ -15,14 +15,14 @@ pub(super) fn write_copy(path: &Path, bytes: &[u8]) -> io::Result<()> {
     finish_copy(file, path)
 }
 
-/// Creates the temporary file that becomes a file of the cache.
-fn begin_copy(path: &Path) -> io::Result<NamedTempFile> {
+/// Creates the temporary file that becomes a file of the cache, with [`finish_copy`].
+pub(super) fn begin_copy(path: &Path) -> io::Result<NamedTempFile> {
     let folder = path.parent().unwrap_or(path);
     make_private_folder(folder)?;
     private_beside(folder)
 }
 
-fn finish_copy(file: NamedTempFile, path: &Path) -> io::Result<()> {
+pub(super) fn finish_copy(file: NamedTempFile, path: &Path) -> io::Result<()> {
     file.as_file().sync_all()?;
     file.persist(path).map(drop).map_err(|error| error.error)
 }

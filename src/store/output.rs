@@ -2,6 +2,7 @@
 //! person's: one that leads out of the folder is not written through.
 
 use super::save::{can_write, fill_whole};
+use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
@@ -17,12 +18,18 @@ pub fn can_write_output(path: &Path) -> io::Result<()> {
     can_write(path)
 }
 
-/// Errors: a link in the path leads out of the folder in which the file is to be.
+/// Errors: a link in the path leads out of the folder in which the file is to be, or belongs to another user.
 fn check_links(path: &Path) -> io::Result<()> {
-    // `/dev/stdout` and `/dev/fd/63` are links to what the shell opened for this process.
-    let is_of_process = ["/dev", "/proc/self/fd"].iter().any(|folder| path.starts_with(folder));
+    // Devices and pipes are no files of anybody.
+    if is_stream_of_process(path) || path.metadata().is_ok_and(|meta| !meta.is_file()) {
+        return Ok(());
+    }
+    if let Some(link) = foreign_link(path) {
+        let why = format!("{} is a link of another user; nothing was written", link.display());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
     let (Some(folder), Some(target)) = (folder_of(path), target_of(path)) else { return Ok(()) };
-    if is_of_process || target.starts_with(&folder) {
+    if target.starts_with(&folder) {
         return Ok(());
     }
     let why = format!(
@@ -32,15 +39,46 @@ fn check_links(path: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 
-/// The folder that must contain the file: the current one for a relative path; that which contains it for an absolute path,
-/// and for one that leads upwards, whose folders the user chose. `None` if it does not exist.
+/// Whether a path is a link to what the shell opened for this process: `/dev/stdout`, `/dev/fd/63`.
+fn is_stream_of_process(path: &Path) -> bool {
+    let is_number = |name: &OsStr| name.to_str().is_some_and(|name| name.parse::<u32>().is_ok());
+    match (path.parent().and_then(Path::to_str), path.file_name()) {
+        (Some("/dev"), Some(name)) => name == "stdout" || name == "stderr",
+        (Some("/dev/fd" | "/proc/self/fd"), Some(name)) => is_number(name),
+        _ => false,
+    }
+}
+
+/// The folder that must contain the file: the current one for a path in it; that which contains it for other absolute paths,
+/// and for paths that lead upwards, whose folders the user chose. `None` if it does not exist.
 fn folder_of(path: &Path) -> Option<PathBuf> {
-    let leads_down = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let leads_down =
+        |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let current = std::env::current_dir().ok();
+    let below = current.as_ref().and_then(|current| path.strip_prefix(current).ok());
     let folder = match path.parent() {
-        Some(parent) if !leads_down => parent,
+        Some(parent) if !leads_down(below.unwrap_or(path)) => parent,
         _ => Path::new("."),
     };
     dunce::canonicalize(folder).ok()
+}
+
+/// The first link in a path that belongs neither to the user nor to root: another user chose where it leads.
+#[cfg(unix)]
+fn foreign_link(path: &Path) -> Option<PathBuf> {
+    use std::os::unix::fs::MetadataExt;
+    let user = rustix::process::geteuid().as_raw();
+    let is_foreign = |path: &&Path| {
+        let meta = path.symlink_metadata().ok().filter(|meta| meta.file_type().is_symlink());
+        meta.is_some_and(|meta| ![0, user].contains(&meta.uid()))
+    };
+    path.ancestors().filter(is_foreign).last().map(Path::to_path_buf)
+}
+
+/// On Windows only administrators create links.
+#[cfg(windows)]
+fn foreign_link(_: &Path) -> Option<PathBuf> {
+    None
 }
 
 /// Where the file is, or the nearest of the folders above it that exists.
@@ -85,6 +123,38 @@ mod tests {
         let through = place.path().join("other_name/new.json");
         fill_output(&through, |out| out.write_all(b"new")).unwrap();
         assert_eq!(fs::read_to_string(folder.join("new.json")).unwrap(), "new");
+    }
+
+    #[test]
+    fn only_streams_and_devices_are_exempt() {
+        for (path, is_exempt) in [
+            ("/dev/stdout", true),
+            ("/dev/fd/63", true),
+            ("/proc/self/fd/1", true),
+            ("/dev/shm/report.json", false),
+            ("/dev/fd/../shm/x", false),
+            ("/proc/self/fd/1/x", false),
+        ] {
+            assert_eq!(is_stream_of_process(Path::new(path)), is_exempt, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_link_of_another_user_is_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, link) = (place.path().join("folder"), place.path().join("link"));
+        fs::create_dir(&folder).unwrap();
+        symlink(&folder, &link).unwrap();
+        let report = link.join("report.json");
+        assert_eq!(foreign_link(&report), None);
+        if std::os::unix::fs::lchown(&link, Some(4242), None).is_err() {
+            assert!(std::env::var_os("EVALTRAIL_REQUIRE_ROOT").is_none(), "root is required here");
+            println!("skipped: only root can create links of another user");
+            return;
+        }
+        let refused = fill_output(&report, |out| out.write_all(b"new")).unwrap_err();
+        assert!(refused.to_string().contains("is a link of another user"), "{refused}");
+        assert!(!folder.join("report.json").exists());
     }
 
     #[test]

@@ -108,9 +108,17 @@ impl StubLine {
         if written.times == Some(0) || written.turn == Some(0) {
             return Err("times and turn count from 1".into());
         }
+        let in_text =
+            match written.args.as_ref().and_then(Value::as_str).map(|text| json::parse_within(text, *left)) {
+                Some(Err(Unreadable::TooLarge)) => return Err(too_large()),
+                Some(Ok((_, size))) => size,
+                None | Some(Err(Unreadable::Syntax(_))) => 0,
+            };
         let args = written.args.take().map(arguments).transpose()?;
         // The arguments are stored as values, and as objects of the pattern.
-        let memory = 2 * size + LINE + args.as_ref().map_or(0, |args| args.values().map(regex_memory).sum());
+        let memory = 2 * (size + in_text)
+            + LINE
+            + args.as_ref().map_or(0, |args| args.values().map(regex_memory).sum());
         *left = left.checked_sub(memory).ok_or_else(too_large)?;
         let pattern =
             CallPattern::new(&written.tool, args.as_ref(), written.r#match == ArgumentMatch::Subset);
@@ -193,7 +201,9 @@ mod tests {
         // One line of two million values, and regular expressions that are large when they are compiled.
         let values = format!(r#"{{"tool": "t", "response": [{}0]}}"#, "0,".repeat(2_000_000));
         let regex = r#"{"tool": "t", "args": {"q": {"regex": "\\w{50}"}}, "response": 1}"#;
-        for text in [values, [regex].repeat(300).join("\n")] {
+        let in_text =
+            format!(r#"{{"tool": "t", "args": "{{\"x\": [{}0]}}", "response": 1}}"#, "0,".repeat(4_000_000));
+        for text in [values, in_text, [regex].repeat(300).join("\n")] {
             let wrong = StubFile::parse(&text).err().unwrap();
             assert!(wrong.message.contains("more than 256 MB of memory"), "{wrong}");
         }

@@ -25,17 +25,21 @@ pub fn agent_for(
         Some(asked) => asked_for(workspace, asked),
         None => of_set(workspace, set, case_app),
     };
-    chosen.map(|(name, spec)| (name, with_python(spec, &workspace.root)))
+    chosen.and_then(|chosen| with_python(chosen, &workspace.root))
 }
 
-/// The agent with the workspace's Python, if it needs one and names none.
-pub fn with_python(mut spec: AgentSpec, root: &Path) -> AgentSpec {
+/// An agent, by its name, with the workspace's Python, if it needs one and names none.
+pub fn with_python(
+    (name, mut spec): (String, AgentSpec),
+    root: &Path,
+) -> Result<(String, AgentSpec), NoAgent> {
     if let AgentSpec::Python { program, .. } = &mut spec
         && program.argv.is_empty()
     {
-        program.argv.push(find_python(root).display().to_string());
+        let python = find_python(root).map_err(|why| NoAgent(format!("{name}: {why}")))?;
+        program.argv.push(python.display().to_string());
     }
-    spec
+    Ok((name, spec))
 }
 
 fn of_set(
@@ -71,7 +75,7 @@ pub fn agent_of_set<'a>(workspace: &'a Workspace, set: &SetPath, file: &SetFile)
 
 /// The agent of a name or an address.
 pub fn agent_named(workspace: &Workspace, asked: &str) -> Result<(String, AgentSpec), NoAgent> {
-    asked_for(workspace, asked).map(|(name, spec)| (name, with_python(spec, &workspace.root)))
+    asked_for(workspace, asked).and_then(|chosen| with_python(chosen, &workspace.root))
 }
 
 /// The agents of the configuration, then those in folders, each with how it is reached or why it cannot be.
@@ -170,12 +174,11 @@ const ADK_KEYS: [&str; 3] = ["GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_APPLICA
 fn served(name: &str, path: &Path, root: &Path) -> Result<(String, AgentSpec), NoAgent> {
     let agents_dir = path.parent().unwrap_or(path).to_path_buf();
     let found = find_adk(&agents_dir, root);
+    let foreign = found.foreign_words();
     let adk = found.path.ok_or_else(|| {
-        let foreign = found.foreign.first().map(|path| format!(" ({} belongs to another user)", path.display()));
         NoAgent(format!(
-            "{name} is an ADK agent, and `adk` is neither on PATH nor in a virtual environment of the repository{}; \
-             install google-adk, or run a server and use --agent adk+http://127.0.0.1:8000/{name}",
-            foreign.unwrap_or_default()
+            "{name} is an ADK agent, and `adk` is neither on PATH nor in a virtual environment of the repository{foreign}; \
+             install google-adk, or run a server and use --agent adk+http://127.0.0.1:8000/{name}"
         ))
     })?;
     let words = [

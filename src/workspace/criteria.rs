@@ -11,6 +11,9 @@ use crate::metrics::with_rules;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
+/// The configuration of the workspace, as shown.
+const CONFIG: &str = "evaltrail.toml";
+
 /// The source of criteria.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CriteriaSource {
@@ -45,8 +48,12 @@ pub fn criteria_for(
             criteria.push(Criterion::new(metric, None));
         }
     }
-    adk_functions(workspace, &mut criteria, &custom);
-    defined(workspace, &mut criteria);
+    let failed = |why: String| match &source {
+        CriteriaSource::File(shown) => (shown.clone(), why),
+        CriteriaSource::Default => (CONFIG.to_string(), why),
+    };
+    adk_functions(workspace, &mut criteria, &custom).map_err(failed)?;
+    defined(workspace, &mut criteria).map_err(|why| (CONFIG.to_string(), why))?;
     Ok((with_rules(criteria, &workspace.config.rules), source))
 }
 
@@ -102,8 +109,12 @@ pub fn default_criteria(file: &SetFile) -> Vec<Criterion> {
     criteria
 }
 
-/// Sets the functions of ADK's custom metrics, as specified in `custom_metrics` of the config.
-fn adk_functions(workspace: &Workspace, criteria: &mut [Criterion], custom: &Map<String, Value>) {
+/// Sets the functions of ADK's custom metrics, as specified in `custom_metrics` of the config. The error is a message.
+fn adk_functions(
+    workspace: &Workspace,
+    criteria: &mut [Criterion],
+    custom: &Map<String, Value>,
+) -> Result<(), String> {
     for criterion in criteria {
         let Some(metric) = custom.get(criterion.name()) else { continue };
         let code = metric.get("code_config").or_else(|| metric.get("codeConfig"));
@@ -111,15 +122,21 @@ fn adk_functions(workspace: &Workspace, criteria: &mut [Criterion], custom: &Map
         criterion.custom = Some(CustomMetric::Python {
             function: function.to_string(),
             convention: Convention::Adk,
-            program: MetricProgram { program: python(workspace, None, Vec::new()), timeout_ms: 30_000 },
+            program: MetricProgram {
+                program: python(workspace, None, Vec::new())
+                    .map_err(|why| format!("{}: {why}", criterion.name()))?,
+                timeout_ms: 30_000,
+            },
         });
     }
+    Ok(())
 }
 
 /// Adds the workspace's own metrics. If a config contains one of them, the config's threshold applies.
-fn defined(workspace: &Workspace, criteria: &mut Vec<Criterion>) {
+/// The error is a message.
+fn defined(workspace: &Workspace, criteria: &mut Vec<Criterion>) -> Result<(), String> {
     for metric in &workspace.config.metrics {
-        let custom = custom(workspace, metric);
+        let custom = custom(workspace, metric).map_err(|why| format!("metrics.{}: {why}", metric.name))?;
         // Readers of results have only the criterion's options, which therefore contain the direction.
         let mut options = Map::new();
         if matches!(&custom, CustomMetric::Judged(template) if template.lower_is_better) {
@@ -140,10 +157,11 @@ fn defined(workspace: &Workspace, criteria: &mut Vec<Criterion>) {
             });
         }
     }
+    Ok(())
 }
 
-fn custom(workspace: &Workspace, metric: &DefinedMetric) -> CustomMetric {
-    match metric.kind.clone() {
+fn custom(workspace: &Workspace, metric: &DefinedMetric) -> Result<CustomMetric, String> {
+    Ok(match metric.kind.clone() {
         DefinedKind::Tools { tools } => CustomMetric::Tools { tools },
         DefinedKind::Response { pattern } => CustomMetric::Response { pattern },
         DefinedKind::Argument { tool, path, equals, pattern } => {
@@ -156,14 +174,17 @@ fn custom(workspace: &Workspace, metric: &DefinedMetric) -> CustomMetric {
             CustomMetric::Command(MetricProgram { program, timeout_ms })
         }
         DefinedKind::Python { function, convention, python: named, env, timeout_ms } => {
-            let program = MetricProgram { program: python(workspace, named, env), timeout_ms };
+            let program = MetricProgram { program: python(workspace, named, env)?, timeout_ms };
             CustomMetric::Python { function, convention, program }
         }
-    }
+    })
 }
 
-/// The workspace's Python, run in the workspace's root folder.
-fn python(workspace: &Workspace, named: Option<String>, env: Vec<String>) -> ProgramSpec {
-    let python = named.unwrap_or_else(|| find_python(&workspace.root).display().to_string());
-    ProgramSpec { argv: vec![python], cwd: workspace.root.clone(), env, ..ProgramSpec::default() }
+/// The workspace's Python, run in the workspace's root folder. The error is a message.
+fn python(workspace: &Workspace, named: Option<String>, env: Vec<String>) -> Result<ProgramSpec, String> {
+    let python = match named {
+        Some(named) => named,
+        None => find_python(&workspace.root)?.display().to_string(),
+    };
+    Ok(ProgramSpec { argv: vec![python], cwd: workspace.root.clone(), env, ..ProgramSpec::default() })
 }

@@ -1,7 +1,8 @@
 //! Search for the programs whose paths nobody specified: `adk` and Python. They are found, not run.
 //!
 //! Other users can write to folders above a workspace (`/tmp`), so virtual environments are searched only up to the root of
-//! the repository, or of the workspace if it is in none, and a program of another user is never chosen.
+//! the repository, or of the workspace if it is in none, and a program of another user in one is never chosen. The folders of
+//! PATH and the active environment are the choice of the user, whoever owns them (an installation that users share).
 
 use super::discover::repository_of;
 #[cfg(unix)]
@@ -29,14 +30,34 @@ pub(super) fn find_adk(agents_dir: &Path, root: &Path) -> FoundProgram {
     first_own(environments(folders, program).chain(on_path("adk")), User::this())
 }
 
-/// Finds the workspace's Python: that of a virtual environment, as for `adk`, else the system's.
-pub(super) fn find_python(root: &Path) -> PathBuf {
+/// Finds the workspace's Python: that of a virtual environment, as for `adk`, else the system's. The error is a message that
+/// names what was found and is not used.
+pub(super) fn find_python(root: &Path) -> Result<PathBuf, String> {
     let program = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
     // Installations of Python for Windows have no `python3`.
     let names = if cfg!(windows) { ["python", "py"] } else { ["python3", "python"] };
     let environments = environments(folders_of(root, root).into_iter(), program);
-    let found = first_own(environments.chain(names.into_iter().flat_map(on_path)), User::this());
-    found.path.unwrap_or_else(|| PathBuf::from(names[0]))
+    first_own(environments.chain(names.into_iter().flat_map(on_path)), User::this()).python()
+}
+
+impl FoundProgram {
+    fn python(self) -> Result<PathBuf, String> {
+        let foreign = self.foreign_words();
+        self.path.ok_or_else(|| {
+            format!(
+                "Python is neither on PATH nor in a virtual environment of the repository{foreign}; install it, or name the \
+                 program with the key python"
+            )
+        })
+    }
+
+    /// What was found and is not used, in parentheses; empty if there is nothing.
+    pub(super) fn foreign_words(&self) -> String {
+        match self.foreign.first() {
+            Some(path) => format!(" ({} belongs to another user)", path.display()),
+            None => String::new(),
+        }
+    }
 }
 
 /// A folder and those above it, up to the root of its repository; outside of repositories, up to the workspace's root.
@@ -73,20 +94,12 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// Whether a user owns the program and, if it was found by the name of a folder, that folder. Programs and their
-    /// targets may also be root's.
+    /// Whether the user chose the program, or it was found by the name of a folder and the user, or root, owns it, its target
+    /// and the folders of its environment.
     fn is_of(&self, user: User) -> bool {
-        let environment = self.within.iter().flat_map(|folder| {
-            let parents = self.path.ancestors().skip(1).take_while(|parent| parent.starts_with(folder));
-            parents.map(Path::to_path_buf).collect::<Vec<PathBuf>>()
-        });
-        let program = match self.within {
-            Some(_) => user.owns(&self.path),
-            None => user.or_root_owns(&self.path),
-        };
-        program
-            && user.or_root_owns_target(&self.path)
-            && environment.into_iter().all(|folder| user.owns(&folder))
+        let Some(folder) = &self.within else { return true };
+        let mut found = self.path.ancestors().take_while(|path| path.starts_with(folder));
+        user.or_root_owns_target(&self.path) && found.all(|path| user.or_root_owns(path))
     }
 }
 
@@ -115,11 +128,7 @@ impl User {
         User(rustix::process::geteuid().as_raw())
     }
 
-    /// Whether the user owns a file, a folder or, where the path is a link, the link.
-    fn owns(self, path: &Path) -> bool {
-        symlink_metadata(path).is_ok_and(|meta| meta.uid() == self.0)
-    }
-
+    /// Whether the user, or root, owns a file, a folder or, where the path is a link, the link.
     fn or_root_owns(self, path: &Path) -> bool {
         symlink_metadata(path).is_ok_and(|meta| meta.uid() == self.0 || meta.uid() == 0)
     }
@@ -138,10 +147,6 @@ struct User;
 impl User {
     fn this() -> User {
         User
-    }
-
-    fn owns(self, _: &Path) -> bool {
-        true
     }
 
     fn or_root_owns(self, _: &Path) -> bool {
@@ -184,12 +189,12 @@ mod tests {
         program(&place.path().join(".venv").join(python));
         program(&place.path().join(".venv").join(adk));
         let is_in_place = |path: &PathBuf| path.starts_with(place.path());
-        assert!(!is_in_place(&find_python(&agents)));
+        assert!(!find_python(&agents).is_ok_and(|path| is_in_place(&path)));
         assert!(!find_adk(&agents, &agents).path.is_some_and(|path| is_in_place(&path)));
         let own = repository.join("venv");
         program(&own.join(python));
         program(&own.join(adk));
-        assert_eq!(find_python(&agents), own.join(python));
+        assert_eq!(find_python(&agents), Ok(own.join(python)));
         assert_eq!(find_adk(&agents, &agents).path, Some(own.join(adk)));
     }
 
@@ -202,7 +207,7 @@ mod tests {
         fs::create_dir_all(&agents).unwrap();
         program(&place.path().join(".venv").join(python));
         program(&place.path().join(".venv").join(adk));
-        assert!(!find_python(&root).starts_with(place.path()));
+        assert!(!find_python(&root).is_ok_and(|path| path.starts_with(place.path())));
         assert!(!find_adk(&agents, &root).path.is_some_and(|path| path.starts_with(place.path())));
         program(&root.join(".venv").join(adk));
         assert_eq!(find_adk(&agents, &root).path, Some(root.join(".venv").join(adk)));
@@ -221,15 +226,22 @@ mod tests {
         program(&path);
         let owner = User::this();
         let other = User(owner.0.wrapping_add(4242));
-        let found = |user: User| {
-            let candidate = Candidate { path: path.clone(), within: Some(place.path().join(".venv")) };
-            first_own([candidate].into_iter(), user)
+        let found = |user: User, within: Option<PathBuf>| {
+            first_own([Candidate { path: path.clone(), within }].into_iter(), user)
         };
-        assert_eq!(found(owner), FoundProgram { path: Some(path.clone()), foreign: Vec::new() });
-        assert_eq!(found(other), FoundProgram { path: None, foreign: vec![path.clone()] });
-        assert!(!other.owns(&path) && owner.owns(&path));
-        let is_roots = owner.0 == 0;
-        assert_eq!((other.or_root_owns(&path), other.or_root_owns_target(&path)), (is_roots, is_roots));
+        let in_environment = |user: User| found(user, Some(place.path().join(".venv")));
+        let own = FoundProgram { path: Some(path.clone()), foreign: Vec::new() };
+        let foreign = FoundProgram { path: None, foreign: vec![path.clone()] };
+        assert_eq!(in_environment(owner), own);
+        // What root owns may be used by everybody: root could do anything anyway.
+        assert_eq!(in_environment(other) == own, owner.0 == 0);
+        if owner.0 != 0 {
+            assert_eq!(in_environment(other), foreign);
+        }
+        assert_eq!(found(other, None), own, "on PATH, or in VIRTUAL_ENV");
+        let why = foreign.python().unwrap_err();
+        assert!(why.contains(&format!("({} belongs to another user)", path.display())), "{why}");
+        assert!(FoundProgram::default().python().unwrap_err().contains("neither on PATH"));
     }
 
     /// The program of the system that every user may start, behind a link in an environment.
@@ -242,7 +254,8 @@ mod tests {
         std::os::unix::fs::symlink("/bin/sh", &link).unwrap();
         let candidate = Candidate { path: link.clone(), within: Some(place.path().join(".venv")) };
         assert!(candidate.is_of(User::this()), "links are usual in environments");
-        assert!(!candidate.is_of(User(User::this().0.wrapping_add(4242))));
+        let is_roots = User::this().0 == 0;
+        assert_eq!(candidate.is_of(User(User::this().0.wrapping_add(4242))), is_roots);
     }
 
     /// Gives a path to another user, which only root can. Returns whether it did.
@@ -251,6 +264,7 @@ mod tests {
         const OTHER: u32 = 4242;
         let given = std::os::unix::fs::lchown(path, Some(OTHER), None).is_ok();
         if !given {
+            assert!(std::env::var_os("EVALTRAIL_REQUIRE_ROOT").is_none(), "root is required here");
             println!("skipped: only root can create files of another user");
         }
         given
@@ -274,7 +288,9 @@ mod tests {
             assert_ne!(found.path.as_ref(), Some(&adk), "{part}");
             assert_eq!(found.foreign.first(), Some(&adk), "{part}");
             let python = find_python(root);
-            assert_eq!(python.starts_with(root), part == ".venv/bin/adk", "{part}: {python:?}");
+            let is_in_root = python.as_ref().is_ok_and(|path| path.starts_with(root));
+            assert_eq!(is_in_root, part == ".venv/bin/adk", "{part}: {python:?}");
+            assert!(python.is_ok_and(|path| path.is_absolute()), "never a name that PATH resolves later");
         }
     }
 
@@ -286,9 +302,9 @@ mod tests {
         program(&planted);
         fs::create_dir_all(root.join(".venv/bin")).unwrap();
         std::os::unix::fs::symlink(&planted, root.join(".venv/bin/python")).unwrap();
-        assert_eq!(find_python(&root), root.join(".venv/bin/python"), "links are usual in environments");
+        assert_eq!(find_python(&root), Ok(root.join(".venv/bin/python")), "links are usual in environments");
         if give_away(&planted) {
-            assert_ne!(find_python(&root), root.join(".venv/bin/python"));
+            assert_ne!(find_python(&root), Ok(root.join(".venv/bin/python")));
         }
     }
 }

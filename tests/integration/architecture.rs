@@ -276,6 +276,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         &[
             "buckets/stores.rs",
             "process/keeper.rs",
+            "process/private_folder.rs",
             "cli/edit.rs",
             "explorer/terminal/editor.rs",
             "store/remembered.rs",

@@ -312,6 +312,117 @@ fn redacted_reports_contain_no_secret_of_the_environment() {
     }
 }
 
+/// Names of variables that are no secrets for scoring, and variables of programs that compute metrics, whatever their names.
+#[test]
+fn exports_replace_what_has_part_of_a_secret_name_or_is_given_to_a_metric() {
+    let names = [
+        "OPENAIKEY",
+        "API_TOKENS",
+        "AUTH_HEADER",
+        "SESSION_COOKIES",
+        "DBPASS",
+        "GITLABPAT",
+        "DESK_CRED",
+        "DESK_REGION_OF_METRIC",
+    ];
+    let value = |name: &str| format!("canary-{}", name.to_lowercase());
+    let response = names.map(value).join(" and ");
+    let row = json!({"eval_case_id": "a", "prompt": "p", "reference": "a b", "response": response});
+    let place = Place::new(&[
+        ("rows.jsonl", format!("{row}\n")),
+        ("metric.sh", "read line; echo '{\"score\": 0.25}'\n".into()),
+        (
+            "evaltrail.toml",
+            "[metrics.mine]\nkind = \"command\"\ncommand = \"sh metric.sh\"\nenv = [\"DESK_REGION_OF_METRIC\"]\n".into(),
+        ),
+        ("home/.keep", String::new()),
+    ]);
+    let run = |args: &[&str]| {
+        let mut command = evaltrail(&place.path().join("home"));
+        for name in &names {
+            command.env(name, value(name));
+        }
+        output(command.args(args).current_dir(place.path()))
+    };
+    let scored = run(&["score", "rows.jsonl", "--metric", "mine", "--trust", "--redact", "--json"]);
+    let report: Value = serde_json::from_slice(&scored.stdout).unwrap();
+    let expected = vec!["[redacted]"; names.len()].join(" and ");
+    assert_eq!(report["cases"][0]["invocations"][0]["actual"]["response"], *expected, "{}", both(&scored));
+    let exported = run(&["export", "last", "-o", "run.evaltrail"]);
+    assert_eq!(exported.status.code(), Some(0), "{}", both(&exported));
+    let mut unpacked = String::new();
+    GzDecoder::new(fs::File::open(place.path().join("run.evaltrail")).unwrap())
+        .read_to_string(&mut unpacked)
+        .unwrap();
+    assert_clean("the export", &unpacked);
+}
+
+/// A program whose command line contains a key, also inside of a word, and that prints it.
+#[test]
+fn a_program_cannot_repeat_a_key_of_its_command_line() {
+    let place = Place::new(&[
+        ("s.evalset.json", set()),
+        ("agent.sh", "while read line; do echo \"{\\\"response\\\": \\\"the key is $2 for $3\\\"}\"; done\n".into()),
+        (
+            "evaltrail.toml",
+            "[agents.plain]\nkind = \"command\"\ncommand = \"sh agent.sh --api-key canary-argument first\"\n\
+             [agents.inside]\nkind = \"command\"\ncommand = \"sh -c 'sh agent.sh --api-key canary-inside first'\"\n"
+                .into(),
+        ),
+        ("home/.keep", String::new()),
+    ]);
+    for agent in ["plain", "inside"] {
+        let ran = run(&place, &["run", ".", "--agent", agent, "--trust", "--json"]);
+        assert_clean(agent, &both(&ran));
+        assert!(both(&ran).contains("the key is [redacted] for first"), "{}", both(&ran));
+    }
+    let mut files = Vec::new();
+    files_below(&place.path().join(".evaltrail"), &mut files);
+    for file in files {
+        assert_clean(&file.display().to_string(), &String::from_utf8_lossy(&fs::read(&file).unwrap()));
+    }
+}
+
+/// GitHub reads the paths of annotations from the root of the repository.
+#[test]
+fn annotations_of_a_redacted_run_in_a_subfolder_name_the_file_in_the_repository() {
+    let row = json!({"eval_case_id": "a", "prompt": "p", "reference": "a b", "response": "canary-webhook"});
+    let place = Place::new(&[
+        (".git/HEAD", "ref: refs/heads/main\n".into()),
+        ("evals/rows.jsonl", format!("{row}\n")),
+        ("home/.keep", String::new()),
+    ]);
+    for redact in [&[][..], &["--redact"]] {
+        let mut command = evaltrail(&place.path().join("home"));
+        command.args(["score", "rows.jsonl", "--metric", "response_match_score", "--github"]).args(redact);
+        command.env("TEAM_WEBHOOK", "canary-webhook").current_dir(place.path().join("evals"));
+        let scored = output(&mut command);
+        assert_eq!(scored.status.code(), Some(1), "{}", both(&scored));
+        assert!(both(&scored).contains("::error file=evals/rows.jsonl,"), "{redact:?}: {}", both(&scored));
+    }
+}
+
+/// The kind of the agent is a secret, which the plan cannot be without.
+#[test]
+fn a_run_that_cannot_be_shown_without_secrets_keeps_its_summary() {
+    let place = Place::new(&[("s.evalset.json", set()), ("home/.keep", String::new())]);
+    let mut command = evaltrail(&place.path().join("home"));
+    let args = [
+        "run",
+        "s.evalset.json",
+        "--redact",
+        "--agent",
+        "langgraph+http://127.0.0.1:9",
+        "--report=json=report.json",
+    ];
+    command.args(args).env("TEAM_TOKEN", "langgraph").current_dir(place.path());
+    let ran = output(&mut command);
+    assert_eq!(ran.status.code(), Some(2), "{}", both(&ran));
+    assert!(both(&ran).contains("--redact: the plan cannot be shown without secrets"), "{}", both(&ran));
+    assert!(both(&ran).contains("4 errored") && both(&ran).contains("rerun:"), "{}", both(&ran));
+    assert!(!place.path().join("report.json").exists());
+}
+
 /// The plan of a run has labels of agents, files of sets and ids of cases.
 #[test]
 fn redacted_reports_contain_no_folder_and_no_secret_of_the_plan() {

@@ -2,14 +2,16 @@
 
 use super::attempts::OpenAttempts;
 use super::body::{Body, empty, reply};
-use super::received::{NotReceived, Received};
+use super::received::{NotReceived, Received, WholeBody};
+use super::reply_copy::ReplyCopy;
 use crate::agents::AgentError;
 use crate::agents::openai::declarations_in;
 use crate::agents::remote::setup;
 use crate::domain::{McpSource, StubMode, ToolCall, address_without_secrets};
+use crate::formats::json::{Unreadable, parse_within};
 use crate::net::http::{cause, chain, client};
 use crate::stubs::{AttemptTools, ToolAnswer};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::StreamExt;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Frame, Incoming};
@@ -37,8 +39,8 @@ const PASSED_ON: [&str; 10] = [
 ];
 /// The name under which the id of the attempt's session is sent as W3C baggage.
 pub(crate) const BAGGAGE: &str = "evaltrail.attempt";
-/// The maximum size of the reply of the real server to a call that is noted, in bytes.
-const LONGEST_REPLY: usize = 32 << 20;
+/// The maximum memory of the values of a reply that is noted, in bytes.
+const LARGEST_REPLY: usize = 64 << 20;
 const METHOD_NOT_FOUND: i32 = -32601;
 const INVALID_REQUEST: i32 = -32600;
 
@@ -97,62 +99,66 @@ impl McpStandIn {
             Err(NotReceived::Invalid) => &Value::Null,
             Err(why) => return refused(*why),
         };
-        let body = body.bytes.clone();
         if !message.is_object() {
             // A list of messages could contain calls.
             let error = json!({"code": INVALID_REQUEST, "message": "evaltrail answers single messages only"});
             return reply(&json!({"jsonrpc": "2.0", "id": null, "error": error}));
         }
         match (message["method"] == "tools/call", message.get("id")) {
-            (true, Some(_)) => return self.answer_call(message, &headers, body, session.as_deref()).await,
+            (true, Some(id)) => {
+                let call = ReceivedCall::of(id, &message["params"]);
+                // Its tool may take some time.
+                drop(received);
+                return self.answer_call(call, &headers, body, session.as_deref()).await;
+            }
             // Nobody waits for the answer, and the tool must not run.
             (true, None) => return empty(StatusCode::ACCEPTED),
             (false, _) => {}
         }
         match &self.declared {
             Some(declared) => answer_alone(message, declared),
-            None => self.pass_on(method, &headers, body, None).await,
+            None => self.pass_on(method, &headers, body.bytes.clone(), None).await,
         }
     }
 
     async fn answer_call(
         &self,
-        message: &Value,
+        asked: ReceivedCall,
         headers: &HeaderMap,
-        body: Bytes,
+        body: WholeBody,
         session: Option<&str>,
     ) -> Response<Body> {
-        let params = &message["params"];
-        let tool = params["name"].as_str().unwrap_or_default();
-        let call = ToolCall::new(tool, params["arguments"].as_object().cloned());
-        if self.attempts.take_allowed(&call) {
-            return self.pass_on(Method::POST, headers, body, None).await;
+        let ReceivedCall { id, call, .. } = &asked;
+        if self.attempts.take_allowed(call) {
+            return self.pass_on(Method::POST, headers, body.bytes.clone(), None).await;
         }
-        let Some(attempt) = self.attempt_of(params, headers, session) else {
-            let why = format!("a call of {tool} does not say to which attempt it belongs");
+        let Some(attempt) = self.attempt_of(&asked, headers, session) else {
+            let why = format!("a call of {} does not say to which attempt it belongs", call.name);
             self.attempts.fail_all(&why);
-            return answered(message, &Err(why));
+            return answered(id, &Err(why));
         };
-        let seen = attempt.saw_call(call.clone());
-        let result = match attempt.answer(&call) {
+        let answer = attempt.answer(call);
+        let seen = attempt.saw_call(asked.call);
+        let result = match answer {
             ToolAnswer::Live => {
-                let note = CallNote { attempt, at: seen, id: message["id"].clone() };
-                return self.pass_on(Method::POST, headers, body, Some(note)).await;
+                let note = CallNote { attempt, at: seen, id: asked.id };
+                return self.pass_on(Method::POST, headers, body.bytes.clone(), Some(note)).await;
             }
             ToolAnswer::Missing(why) => Err(why),
             ToolAnswer::Given { result, after } => {
+                drop(body);
                 tokio::time::sleep(after).await;
                 result
             }
         };
         let shown = result.clone().unwrap_or_else(|words| json!({"error": words}));
         attempt.saw_result(seen, shown);
-        answered(message, &result)
+        answered(&asked.id, &result)
     }
 
     fn attempt_of(
         &self,
-        params: &Value,
+        asked: &ReceivedCall,
         headers: &HeaderMap,
         session: Option<&str>,
     ) -> Option<Arc<AttemptTools>> {
@@ -160,7 +166,7 @@ impl McpStandIn {
             return self.attempts.of_session(session);
         }
         let in_header = headers.get("baggage").and_then(|value| value.to_str().ok());
-        let baggage = params["_meta"]["baggage"].as_str().or(in_header).unwrap_or_default();
+        let baggage = asked.baggage.as_deref().or(in_header).unwrap_or_default();
         let members = baggage.split(',').filter_map(|member| member.trim().split_once('='));
         let named = members.filter(|(name, _)| *name == BAGGAGE).map(|(_, value)| value).next();
         match named {
@@ -190,20 +196,18 @@ impl McpStandIn {
         };
         let mut response = empty(got.status());
         *response.headers_mut() = passed_on(got.headers());
-        let mut copy = note.map(|note| (note, BytesMut::new()));
+        let mut copy = note.map(|note| (note, ReplyCopy::default()));
         let pieces = got.bytes_stream().map(Some).chain(futures_util::stream::once(async { None }));
         let frames = pieces.filter_map(move |piece| {
             let frame = match piece {
                 Some(Ok(piece)) => {
-                    if let Some((_, copy)) = copy.as_mut().filter(|(_, copy)| copy.len() < LONGEST_REPLY) {
-                        copy.extend_from_slice(&piece);
-                    }
+                    copy.iter_mut().for_each(|(_, copy)| copy.add(&piece));
                     Some(Ok(Frame::data(piece)))
                 }
                 Some(Err(error)) => Some(Err(io::Error::other(error))),
                 None => {
                     if let Some((note, copy)) = copy.take() {
-                        note.take(&copy);
+                        note.take(copy);
                     }
                     None
                 }
@@ -212,6 +216,25 @@ impl McpStandIn {
         });
         *response.body_mut() = StreamBody::new(frames).boxed_unsync();
         response
+    }
+}
+
+/// A call of a tool, as it was received.
+struct ReceivedCall {
+    /// The id of the message.
+    id: Value,
+    call: ToolCall,
+    baggage: Option<String>,
+}
+
+impl ReceivedCall {
+    fn of(id: &Value, params: &Value) -> ReceivedCall {
+        let tool = params["name"].as_str().unwrap_or_default();
+        ReceivedCall {
+            id: id.clone(),
+            call: ToolCall::new(tool, params["arguments"].as_object().cloned()),
+            baggage: params["_meta"]["baggage"].as_str().map(str::to_string),
+        }
     }
 }
 
@@ -224,32 +247,57 @@ struct CallNote {
 
 impl CallNote {
     /// Reads the reply: one message, or events of which one is the result.
-    fn take(self, reply: &[u8]) {
-        let text = String::from_utf8_lossy(reply);
-        let in_events = text.lines().filter_map(|line| line.strip_prefix("data:"));
-        let messages = std::iter::once(text.as_ref()).chain(in_events);
-        let mut messages = messages.filter_map(|text| serde_json::from_str::<Value>(text.trim()).ok());
-        if let Some(message) = messages.find(|message| message["id"] == self.id) {
-            self.attempt.saw_result(self.at, result_of(&message));
+    fn take(self, reply: ReplyCopy) {
+        let result = reply.whole().and_then(|reply| result_in(reply, &self.id));
+        match result {
+            Ok(Some(result)) => self.attempt.saw_result(self.at, result),
+            Ok(None) => {}
+            Err(limit) => {
+                self.attempt.fail(&format!("evaltrail could not receive the result of a tool: {limit}"))
+            }
         }
     }
 }
 
-/// The result of a tool in the reply to a call: its structured content, or its texts.
-fn result_of(message: &Value) -> Value {
+/// The result of a tool in the reply to a call: one message, or events of which one is the result. The error is the exceeded
+/// limit, in words.
+fn result_in(reply: &[u8], id: &Value) -> Result<Option<Value>, String> {
+    let text = String::from_utf8_lossy(reply);
+    let in_events = text.lines().filter_map(|line| line.strip_prefix("data:"));
+    for text in std::iter::once(text.as_ref()).chain(in_events) {
+        if let Some(message) = parsed(text.trim())?.filter(|message| message["id"] == *id) {
+            return result_of(&message).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// The value of a text that is JSON; `None` if it is not. The error is the exceeded limit, in words.
+fn parsed(text: &str) -> Result<Option<Value>, String> {
+    match parse_within(text, LARGEST_REPLY) {
+        Ok((value, _)) => Ok(Some(value)),
+        Err(Unreadable::Syntax(_)) => Ok(None),
+        Err(Unreadable::TooLarge) => {
+            Err(format!("what it contains needs more than {} MB of memory", LARGEST_REPLY >> 20))
+        }
+    }
+}
+
+/// The structured content of a result, or its texts. The error is the exceeded limit, in words.
+fn result_of(message: &Value) -> Result<Value, String> {
     let result = &message["result"];
     if let Some(structured) = result.get("structuredContent").filter(|content| !content.is_null()) {
-        return structured.clone();
+        return Ok(structured.clone());
     }
     let blocks = result["content"].as_array().into_iter().flatten();
     let texts: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();
     let text = texts.join("\n");
-    let value = serde_json::from_str(&text).unwrap_or_else(|_| text.into());
-    match (result["isError"] == true, message.get("error")) {
+    let value = parsed(&text)?.unwrap_or_else(|| text.into());
+    Ok(match (result["isError"] == true, message.get("error")) {
         (true, _) => json!({"error": value}),
         (_, Some(error)) => json!({"error": error["message"]}),
         _ => value,
-    }
+    })
 }
 
 fn passed_on(headers: &HeaderMap) -> HeaderMap {
@@ -265,7 +313,7 @@ fn decoded(text: &str) -> String {
 }
 
 /// The reply to a call. An error of a tool is part of the result.
-fn answered(message: &Value, result: &Result<Value, String>) -> Response<Body> {
+fn answered(id: &Value, result: &Result<Value, String>) -> Response<Body> {
     let (text, is_error) = match result {
         Ok(Value::String(text)) => (text.clone(), false),
         Ok(value) => (value.to_string(), false),
@@ -277,7 +325,7 @@ fn answered(message: &Value, result: &Result<Value, String>) -> Response<Body> {
     {
         content["structuredContent"] = value.clone();
     }
-    reply(&json!({"jsonrpc": "2.0", "id": message["id"], "result": content}))
+    reply(&json!({"jsonrpc": "2.0", "id": id, "result": content}))
 }
 
 /// The answer to a message without the real server.
@@ -312,4 +360,23 @@ fn declaration(declared: &Value) -> Value {
         "description": declared.get("description").cloned().unwrap_or_else(|| "".into()),
         "inputSchema": schema.unwrap_or_else(|| json!({"type": "object"})),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_needs_no_more_memory_than_the_limit() {
+        let list = format!("[{}0]", "0,".repeat(2_000_000));
+        let large = format!(r#"{{"id": 1, "result": {{"structuredContent": {list}}}}}"#);
+        let in_text = json!({"id": 1, "result": {"content": [{"text": list}]}}).to_string();
+        for reply in [large, in_text] {
+            let wrong = result_in(reply.as_bytes(), &json!(1)).unwrap_err();
+            assert!(wrong.contains("more than 64 MB"), "{wrong}");
+        }
+        let small = "event: message\ndata: {\"id\": 1, \"result\": {\"content\": [{\"text\": \"[4]\"}]}}\n\n";
+        assert_eq!(result_in(small.as_bytes(), &json!(1)), Ok(Some(json!([4]))));
+        assert_eq!(result_in(small.as_bytes(), &json!(2)), Ok(None));
+    }
 }

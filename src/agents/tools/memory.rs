@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use std::time::Duration;
+use tokio::sync::{Mutex, Notify, OwnedMutexGuard};
+use tokio::time::{Instant, timeout_at};
 
 /// Memory of all who share it.
 #[derive(Debug)]
@@ -12,6 +14,25 @@ pub(super) struct Memory {
     /// What is reserved or kept, in bytes.
     taken: AtomicUsize,
     reserving: Arc<Mutex<()>>,
+    freed: Notify,
+}
+
+/// Why something was not read.
+#[derive(Debug, PartialEq)]
+pub(super) enum Unread<E> {
+    /// It needs more than all of the memory.
+    TooLarge,
+    /// It needs memory that others have.
+    Occupied,
+    /// For another reason.
+    Failed(E),
+}
+
+/// Why a function could not read something within some memory.
+#[derive(Debug)]
+pub(super) enum CannotRead<E> {
+    NeedsMore,
+    Failed(E),
 }
 
 /// All memory that was left, reserved for what is read next. What is not kept is free when this is dropped.
@@ -32,7 +53,50 @@ pub(super) struct KeptMemory {
 impl Memory {
     /// A limit of `most` bytes.
     pub(super) fn new(most: usize) -> Arc<Memory> {
-        Arc::new(Memory { most, taken: AtomicUsize::new(0), reserving: Arc::default() })
+        Arc::new(Memory { most, taken: AtomicUsize::new(0), reserving: Arc::default(), freed: Notify::new() })
+    }
+
+    /// The limit, in bytes.
+    pub(super) fn most(&self) -> usize {
+        self.most
+    }
+
+    fn left(&self) -> usize {
+        self.most.saturating_sub(self.taken.load(Ordering::Acquire))
+    }
+
+    /// Reads something within the memory that is left, of which `read` returns the size. If it needs memory that others
+    /// have, waits until they give it back, `within` this time.
+    pub(super) async fn read<T, E>(
+        self: &Arc<Self>,
+        within: Duration,
+        read: impl Fn(usize) -> Result<(T, usize), CannotRead<E>>,
+    ) -> Result<(T, KeptMemory), Unread<E>> {
+        let deadline = Instant::now() + within;
+        loop {
+            let reserved = timeout_at(deadline, self.reserve()).await;
+            let reservation = reserved.map_err(|_| Unread::Occupied)?;
+            let left = reservation.bytes();
+            match read(left) {
+                Ok((value, size)) => return Ok((value, reservation.keep(size))),
+                Err(CannotRead::Failed(error)) => return Err(Unread::Failed(error)),
+                Err(CannotRead::NeedsMore) if left >= self.most => return Err(Unread::TooLarge),
+                Err(CannotRead::NeedsMore) => {}
+            }
+            drop(reservation);
+            self.wait_for_more_than(left, deadline).await.map_err(|()| Unread::Occupied)?;
+        }
+    }
+
+    /// Waits until more memory is left than `before`. The end of the own reservation is not enough.
+    async fn wait_for_more_than(&self, before: usize, deadline: Instant) -> Result<(), ()> {
+        loop {
+            let freed = self.freed.notified();
+            if self.left() > before {
+                return Ok(());
+            }
+            timeout_at(deadline, freed).await.map_err(|_| ())?;
+        }
     }
 
     /// Reserves all memory that is left. Waits until nobody else has a reservation, since it is not known before something is
@@ -40,9 +104,16 @@ impl Memory {
     pub(super) async fn reserve(self: &Arc<Self>) -> Reservation {
         let alone = self.reserving.clone().lock_owned().await;
         // Others only give memory back until this reservation ends.
-        let bytes = self.most.saturating_sub(self.taken.load(Ordering::Acquire));
+        let bytes = self.left();
         self.taken.fetch_add(bytes, Ordering::AcqRel);
         Reservation { kept: KeptMemory { memory: self.clone(), bytes }, alone }
+    }
+}
+
+impl Memory {
+    fn free(&self, bytes: usize) {
+        self.taken.fetch_sub(bytes, Ordering::AcqRel);
+        self.freed.notify_waiters();
     }
 }
 
@@ -57,14 +128,14 @@ impl Reservation {
         let mut kept = self.kept;
         let rest = kept.bytes.saturating_sub(bytes);
         kept.bytes -= rest;
-        kept.memory.taken.fetch_sub(rest, Ordering::AcqRel);
+        kept.memory.free(rest);
         kept
     }
 }
 
 impl Drop for KeptMemory {
     fn drop(&mut self) {
-        self.memory.taken.fetch_sub(self.bytes, Ordering::AcqRel);
+        self.memory.free(self.bytes);
     }
 }
 
@@ -72,6 +143,37 @@ impl Drop for KeptMemory {
 mod tests {
     use super::*;
     use futures_util::FutureExt;
+
+    /// Reads something that needs this memory.
+    fn of(size: usize) -> impl Fn(usize) -> Result<((), usize), CannotRead<()>> {
+        move |left| if size <= left { Ok(((), size)) } else { Err(CannotRead::NeedsMore) }
+    }
+
+    #[tokio::test]
+    async fn what_needs_the_memory_of_others_waits_for_it() {
+        const WITHIN: Duration = Duration::from_secs(30);
+        let memory = Memory::new(100);
+        let ((), kept) = memory.read(WITHIN, of(60)).await.unwrap();
+        let second = tokio::spawn({
+            let memory = memory.clone();
+            async move { memory.read(WITHIN, of(70)).await.map(|_| ()) }
+        });
+        tokio::task::yield_now().await;
+        // Others can read in the meantime.
+        assert!(memory.read(WITHIN, of(40)).await.is_ok());
+        assert!(!second.is_finished());
+        drop(kept);
+        assert_eq!(second.await.unwrap(), Ok(()));
+        let (_, _kept) = memory.read(WITHIN, of(60)).await.unwrap();
+        assert_eq!(memory.read(Duration::from_millis(1), of(70)).await.map(|_| ()), Err(Unread::Occupied));
+    }
+
+    #[tokio::test]
+    async fn what_needs_more_than_all_memory_does_not_wait() {
+        let memory = Memory::new(100);
+        let read = memory.read(Duration::from_secs(30), of(101)).now_or_never();
+        assert_eq!(read.unwrap().map(|_| ()), Err(Unread::TooLarge));
+    }
 
     #[test]
     fn two_reservations_together_are_within_the_limit() {

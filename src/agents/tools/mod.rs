@@ -8,6 +8,7 @@ mod interception;
 mod mcp;
 mod memory;
 mod received;
+mod reply_copy;
 mod server;
 #[cfg(test)]
 mod tests;

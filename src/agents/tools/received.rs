@@ -1,7 +1,7 @@
 //! Bodies of requests that the servers of this process receive, within limits of memory. Bodies that do not arrive are cancelled
 //! when another one needs their memory: those first that have been arriving for longest.
 
-use super::memory::{KeptMemory, Memory};
+use super::memory::{CannotRead, KeptMemory, Memory, Unread};
 use crate::formats::json::{Unreadable, parse_within};
 use bytes::Bytes;
 use http_body_util::BodyExt;
@@ -9,9 +9,10 @@ use hyper::body::{Body, Incoming};
 use hyper::{Request, StatusCode};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+use tokio::time::timeout_at;
 use tokio_util::sync::CancellationToken;
 
 /// The maximum size of a body, in bytes.
@@ -22,22 +23,29 @@ const BODIES: usize = 20 << 20;
 const VALUES: usize = 44 << 20;
 /// The maximum number of bodies that arrive at the same time, unless they began just now.
 const MOST_BODIES: usize = 64;
-/// The maximum number of bodies that arrive from one address of another machine at the same time, unless they began just now.
-const MOST_OF_PEER: usize = 16;
-/// The time limit for a body.
-const BODY_WITHIN: Duration = Duration::from_secs(10);
+/// The time limit for a body, and for the memory of what is read from it.
+pub(super) const BODY_WITHIN: Duration = Duration::from_secs(10);
+/// How often it is tried to cancel others that stall, while a body waits for memory.
+const TRIED_EVERY: Duration = Duration::from_millis(100);
 /// The time after which a body may be cancelled for another one.
 const CANCELLED_AFTER: Duration = Duration::from_secs(2);
-
-/// The address from which a request comes. It is an extension of the request.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Peer(pub(super) IpAddr);
 
 /// What is received, and the memory of what is read from it.
 #[derive(Debug)]
 pub(super) struct Received {
     state: Mutex<State>,
     values: Arc<Memory>,
+    /// Some memory of bodies was given back.
+    freed: Notify,
+}
+
+/// Whether a body has the memory that it needs.
+#[derive(Debug, PartialEq)]
+enum Growth {
+    Done,
+    /// Others have the memory.
+    Occupied,
+    Cancelled,
 }
 
 #[derive(Debug, Default)]
@@ -51,7 +59,6 @@ struct State {
 
 #[derive(Debug)]
 struct Arriving {
-    peer: Option<IpAddr>,
     began: Instant,
     bytes: usize,
     cancelled: CancellationToken,
@@ -79,8 +86,10 @@ pub(super) enum NotReceived {
     TooLong,
     /// Its sender closed the connection, or did not send it in time.
     Incomplete,
-    /// There was no memory for it.
+    /// There was no memory for it in time, since others have it. It can be sent again.
     NoMemory,
+    /// What is read from it needs more memory than the limit.
+    TooLarge,
     /// It is not JSON.
     Invalid,
 }
@@ -88,7 +97,7 @@ pub(super) enum NotReceived {
 impl NotReceived {
     pub(super) fn status(self) -> StatusCode {
         match self {
-            NotReceived::TooLong => StatusCode::PAYLOAD_TOO_LARGE,
+            NotReceived::TooLong | NotReceived::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             NotReceived::Incomplete | NotReceived::Invalid => StatusCode::BAD_REQUEST,
             NotReceived::NoMemory => StatusCode::SERVICE_UNAVAILABLE,
         }
@@ -98,6 +107,7 @@ impl NotReceived {
     pub(super) fn exceeded_limit(self) -> Option<&'static str> {
         match self {
             NotReceived::TooLong => Some("it is longer than 16 MB"),
+            NotReceived::TooLarge => Some("what it contains needs more than 44 MB of memory"),
             NotReceived::NoMemory => Some("all calls at the same time need more than 64 MB of memory"),
             NotReceived::Incomplete | NotReceived::Invalid => None,
         }
@@ -108,18 +118,25 @@ impl WholeBody {
     /// The value of a body that is JSON. Its memory is reserved before it is parsed.
     pub(super) async fn json(&self) -> Result<BodyValue, NotReceived> {
         let text = std::str::from_utf8(&self.bytes).map_err(|_| NotReceived::Invalid)?;
-        let reservation = self.received.values.reserve().await;
-        let (value, size) = parse_within(text, reservation.bytes()).map_err(|error| match error {
-            Unreadable::TooLarge => NotReceived::NoMemory,
-            Unreadable::Syntax(_) => NotReceived::Invalid,
+        let read = |left: usize| {
+            parse_within(text, left).map_err(|error| match error {
+                Unreadable::TooLarge => CannotRead::NeedsMore,
+                Unreadable::Syntax(_) => CannotRead::Failed(()),
+            })
+        };
+        let read = self.received.values.read(BODY_WITHIN, read).await;
+        let (value, memory) = read.map_err(|error| match error {
+            Unread::TooLarge => NotReceived::TooLarge,
+            Unread::Occupied => NotReceived::NoMemory,
+            Unread::Failed(()) => NotReceived::Invalid,
         })?;
-        Ok(BodyValue { value, memory: reservation.keep(size) })
+        Ok(BodyValue { value, memory })
     }
 }
 
 impl Received {
     fn new() -> Arc<Received> {
-        Arc::new(Received { state: Mutex::default(), values: Memory::new(VALUES) })
+        Arc::new(Received { state: Mutex::default(), values: Memory::new(VALUES), freed: Notify::new() })
     }
 
     /// The spans that all servers of this process receive.
@@ -145,25 +162,26 @@ impl Received {
 
     /// Reads the body of a request.
     pub(super) async fn body(self: &Arc<Self>, request: Request<Incoming>) -> Result<WholeBody, NotReceived> {
-        let peer = request.extensions().get::<Peer>().map(|peer| peer.0);
-        let arrival = Arrival::begin(self, peer, Instant::now());
-        let read = tokio::time::timeout(BODY_WITHIN, self.arrive(arrival.id, request.into_body()));
-        let read = tokio::select! {
+        let arrival = Arrival::begin(self, Instant::now());
+        let bytes = tokio::select! {
             () = arrival.cancelled.cancelled() => Err(NotReceived::NoMemory),
-            read = read => read.unwrap_or(Err(NotReceived::Incomplete)),
-        };
-        let bytes = read?;
+            read = self.arrive(arrival.id, request.into_body()) => read,
+        }?;
         // A body that was cancelled while its last bytes came has no memory any more.
         let taken = self.state().end(arrival.id, bytes.len()).ok_or(NotReceived::NoMemory)?;
+        self.freed.notify_waiters();
         Ok(WholeBody { bytes, received: self.clone(), taken })
     }
 
     async fn arrive(&self, id: u64, mut body: Incoming) -> Result<Bytes, NotReceived> {
+        let deadline = tokio::time::Instant::now() + BODY_WITHIN;
         // A body that is sent in pieces has no length before its end.
         let most = body.size_hint().upper().map_or(Ok(LONGEST_BODY), usize::try_from);
         let most = most.ok().filter(|most| *most <= LONGEST_BODY).ok_or(NotReceived::TooLong)?;
         let mut bytes = Vec::new();
-        while let Some(frame) = body.frame().await {
+        while let Some(frame) =
+            timeout_at(deadline, body.frame()).await.map_err(|_| NotReceived::Incomplete)?
+        {
             let Ok(data) = frame.map_err(|_| NotReceived::Incomplete)?.into_data() else { continue };
             let length = bytes.len() + data.len();
             if length > LONGEST_BODY {
@@ -171,15 +189,28 @@ impl Received {
             }
             if length > bytes.capacity() {
                 let capacity = next_capacity(length, bytes.capacity(), most);
-                if !self.state().grow(id, capacity, Instant::now()) {
-                    return Err(NotReceived::NoMemory);
-                }
+                let grown = timeout_at(deadline, self.grow(id, capacity)).await;
+                grown.unwrap_or(Err(NotReceived::NoMemory))?;
                 bytes.reserve_exact(capacity - bytes.len());
             }
             bytes.extend_from_slice(&data);
         }
         bytes.shrink_to_fit();
         Ok(bytes.into())
+    }
+
+    /// Gives a body that arrives this memory, as soon as it is there.
+    async fn grow(&self, id: u64, bytes: usize) -> Result<(), NotReceived> {
+        loop {
+            let freed = self.freed.notified();
+            match self.state().grow(id, bytes, Instant::now()) {
+                Growth::Done => return Ok(()),
+                Growth::Cancelled => return Err(NotReceived::NoMemory),
+                Growth::Occupied => {}
+            }
+            // Nothing announces that another body stalls.
+            let _ = tokio::time::timeout(TRIED_EVERY, freed).await;
+        }
     }
 }
 
@@ -197,8 +228,8 @@ struct Arrival<'a> {
 }
 
 impl Arrival<'_> {
-    fn begin(received: &Received, peer: Option<IpAddr>, now: Instant) -> Arrival<'_> {
-        let (id, cancelled) = received.state().begin(peer, now);
+    fn begin(received: &Received, now: Instant) -> Arrival<'_> {
+        let (id, cancelled) = received.state().begin(now);
         Arrival { received, id, cancelled }
     }
 }
@@ -206,48 +237,43 @@ impl Arrival<'_> {
 impl Drop for Arrival<'_> {
     fn drop(&mut self) {
         self.received.state().cancel(self.id);
+        self.received.freed.notify_waiters();
     }
 }
 
 impl State {
-    /// Registers a body that arrives. Others are cancelled if there are too many. Programs of this machine are trusted with
-    /// all of them.
-    fn begin(&mut self, peer: Option<IpAddr>, now: Instant) -> (u64, CancellationToken) {
-        if peer.is_some_and(|peer| !peer.is_loopback()) {
-            let is_of_peer = |body: &Arriving| body.peer == peer;
-            while self.arriving.values().filter(|body| is_of_peer(body)).count() >= MOST_OF_PEER
-                && self.cancel_oldest(now, is_of_peer)
-            {}
-        }
-        while self.arriving.len() >= MOST_BODIES && self.cancel_oldest(now, |_| true) {}
+    /// Registers a body that arrives. Others are cancelled if there are too many.
+    fn begin(&mut self, now: Instant) -> (u64, CancellationToken) {
+        while self.arriving.len() >= MOST_BODIES && self.cancel_oldest(now, |_, _| true) {}
         let (id, cancelled) = (self.next, CancellationToken::new());
         self.next += 1;
-        self.arriving.insert(id, Arriving { peer, began: now, bytes: 0, cancelled: cancelled.clone() });
+        self.arriving.insert(id, Arriving { began: now, bytes: 0, cancelled: cancelled.clone() });
         (id, cancelled)
     }
 
-    /// Gives a body that arrives this memory. Older ones are cancelled until there is enough. Returns `false` if this does
-    /// not help, or if the body was cancelled.
-    fn grow(&mut self, id: u64, bytes: usize, now: Instant) -> bool {
+    /// Gives a body that arrives this memory. Others that stall are cancelled until there is enough.
+    fn grow(&mut self, id: u64, bytes: usize, now: Instant) -> Growth {
         loop {
-            let Some(before) = self.arriving.get(&id).map(|body| body.bytes) else { return false };
+            let Some(before) = self.arriving.get(&id).map(|body| body.bytes) else {
+                return Growth::Cancelled;
+            };
             let all = self.bodies - before + bytes;
             if all <= BODIES {
                 self.bodies = all;
                 if let Some(body) = self.arriving.get_mut(&id) {
                     body.bytes = bytes;
                 }
-                return true;
+                return Growth::Done;
             }
-            if !self.cancel_oldest(now, |body| body.bytes > 0) {
-                return false;
+            if !self.cancel_oldest(now, |other, body| other != id && body.bytes > 0) {
+                return Growth::Occupied;
             }
         }
     }
 
     /// Cancels the oldest body of some. Returns `false` if it began just now.
-    fn cancel_oldest(&mut self, now: Instant, of: impl Fn(&Arriving) -> bool) -> bool {
-        let oldest = self.arriving.iter().find(|(_, body)| of(body));
+    fn cancel_oldest(&mut self, now: Instant, of: impl Fn(u64, &Arriving) -> bool) -> bool {
+        let oldest = self.arriving.iter().find(|(id, body)| of(**id, body));
         let stalled = oldest.filter(|(_, body)| now.duration_since(body.began) > CANCELLED_AFTER);
         let id = stalled.map(|(id, _)| *id);
         id.into_iter().for_each(|id| self.cancel(id));
@@ -274,63 +300,57 @@ impl State {
 impl Drop for WholeBody {
     fn drop(&mut self) {
         self.received.state().bodies -= self.taken;
+        self.received.freed.notify_waiters();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::Ipv4Addr;
-
-    fn peer(last: u8) -> Option<IpAddr> {
-        Some(Ipv4Addr::new(10, 0, 0, last).into())
-    }
 
     #[test]
-    fn bodies_of_one_peer_do_not_cancel_those_of_others() {
+    fn the_oldest_bodies_are_cancelled_if_there_are_too_many() {
         let (mut state, began) = (State::default(), Instant::now());
-        let later = began + 2 * CANCELLED_AFTER;
-        let (_, of_agent) = state.begin(peer(1), began);
-        let of_other: Vec<_> = (0..200).map(|_| state.begin(peer(2), began).1).collect();
-        assert!(of_other.iter().all(|one| !one.is_cancelled()), "bodies that began just now may arrive");
-        let (_, newest) = state.begin(peer(2), later);
-        assert!(!of_agent.is_cancelled() && !newest.is_cancelled());
-        assert_eq!(of_other.iter().filter(|one| !one.is_cancelled()).count(), MOST_OF_PEER - 1);
-        for round in 0..4 {
-            (3..20).for_each(|last| drop(state.begin(peer(last), later + round * 2 * CANCELLED_AFTER)));
-        }
-        assert!(state.arriving.len() <= MOST_BODIES);
-    }
-
-    #[test]
-    fn programs_of_this_machine_have_no_limit_of_their_own() {
-        let (mut state, began) = (State::default(), Instant::now());
-        let of_agent: Vec<_> =
-            (0..MOST_BODIES).map(|_| state.begin(Some(Ipv4Addr::LOCALHOST.into()), began).1).collect();
-        state.begin(peer(1), began + 2 * CANCELLED_AFTER);
-        assert_eq!(
-            of_agent.iter().filter(|one| one.is_cancelled()).count(),
-            1,
-            "only the limit of all bodies"
-        );
+        let first: Vec<_> = (0..2 * MOST_BODIES).map(|_| state.begin(began).1).collect();
+        assert!(first.iter().all(|one| !one.is_cancelled()), "bodies that began just now may arrive");
+        let (_, newest) = state.begin(began + 2 * CANCELLED_AFTER);
+        assert_eq!(first.iter().filter(|one| !one.is_cancelled()).count(), MOST_BODIES - 1);
+        assert!(!newest.is_cancelled() && first[0].is_cancelled());
     }
 
     #[test]
     fn a_body_takes_the_memory_of_older_ones_that_do_not_arrive() {
         let (mut state, began) = (State::default(), Instant::now());
         let later = began + 2 * CANCELLED_AFTER;
-        let (first, cancelled) = state.begin(peer(1), began);
-        assert!(state.grow(first, LONGEST_BODY, began));
-        let (second, _) = state.begin(peer(1), later);
-        assert!(state.grow(second, BODIES - LONGEST_BODY, later));
+        let (first, cancelled) = state.begin(began);
+        assert_eq!(state.grow(first, LONGEST_BODY, began), Growth::Done);
+        let (second, _) = state.begin(later);
+        assert_eq!(state.grow(second, BODIES - LONGEST_BODY, later), Growth::Done);
         assert!(!cancelled.is_cancelled());
-        assert!(state.grow(second, LONGEST_BODY, later));
-        assert!(cancelled.is_cancelled() && !state.grow(first, 1, later));
+        assert_eq!(state.grow(second, LONGEST_BODY, later), Growth::Done);
+        assert!(cancelled.is_cancelled() && state.grow(first, 1, later) == Growth::Cancelled);
         assert_eq!((state.end(first, 1), state.end(second, LONGEST_BODY)), (None, Some(LONGEST_BODY)));
         // One that has arrived, and is being decoded, keeps its memory.
-        let (third, _) = state.begin(peer(1), later);
-        assert!(!state.grow(third, LONGEST_BODY, later));
+        let (third, _) = state.begin(later);
+        assert_eq!(state.grow(third, LONGEST_BODY, later), Growth::Occupied);
         assert_eq!(state.bodies, LONGEST_BODY);
+    }
+
+    #[tokio::test]
+    async fn a_body_waits_for_memory() {
+        let received = Received::new();
+        let begin = || received.state().begin(Instant::now()).0;
+        let (first, second) = (begin(), begin());
+        received.grow(first, LONGEST_BODY).await.unwrap();
+        let waiting = tokio::spawn({
+            let received = received.clone();
+            async move { received.grow(second, LONGEST_BODY).await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished(), "the first one began just now, and may arrive");
+        let whole = received.state().end(first, LONGEST_BODY).unwrap();
+        drop(WholeBody { bytes: Bytes::new(), received: received.clone(), taken: whole });
+        assert_eq!(waiting.await.unwrap(), Ok(()));
     }
 
     #[test]
@@ -345,8 +365,8 @@ mod tests {
         }
         assert_eq!(capacity, most);
         let (mut state, now) = (State::default(), Instant::now());
-        let (id, _) = state.begin(peer(1), now);
-        assert!(state.grow(id, LONGEST_BODY, now));
+        let (id, _) = state.begin(now);
+        assert_eq!(state.grow(id, LONGEST_BODY, now), Growth::Done);
         assert_eq!(state.end(id, most), Some(most));
         assert_eq!(state.bodies, most, "the rest is given back");
     }

@@ -5,7 +5,7 @@
 use super::attempts::{Admission, OpenAttempts};
 use super::body::{Body, empty, reply};
 use super::mcp::McpStandIn;
-use super::received::{BodyValue, NotReceived, Peer, Received};
+use super::received::{NotReceived, Received};
 use super::traces::{TraceInbox, TraceListener};
 use crate::agents::AgentError;
 use crate::agents::remote::setup;
@@ -31,6 +31,8 @@ use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 const MOST_CONNECTIONS: usize = 512;
 /// The time limit for the head of a request, from when the connection is ready for it.
 const HEAD_WITHIN: Duration = Duration::from_secs(60);
+/// The maximum memory of the head of a request, in bytes.
+const LARGEST_HEAD: usize = 64 << 10;
 /// How long the server waits after a connection could not be accepted.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 /// The environment variable that tells an agent's process the address.
@@ -220,7 +222,7 @@ async fn serve(listener: TcpListener, answering: Answering) {
     let (mut connections, mut open) = (JoinSet::new(), VecDeque::new());
     loop {
         while connections.try_join_next().is_some() {}
-        let Ok((stream, peer)) = listener.accept().await else {
+        let Ok((stream, _)) = listener.accept().await else {
             // For example, there are too many open files.
             tokio::time::sleep(ACCEPT_AGAIN).await;
             continue;
@@ -230,14 +232,13 @@ async fn serve(listener: TcpListener, answering: Answering) {
         }
         let (answering, is_known) = (answering.clone(), Arc::new(AtomicBool::new(false)));
         let seen = is_known.clone();
-        let answer = move |mut request: Request<Incoming>| {
-            request.extensions_mut().insert(Peer(peer.ip()));
+        let answer = move |request: Request<Incoming>| {
             let (answering, seen) = (answering.clone(), seen.clone());
             async move { Ok::<_, Infallible>(answering.answer(request, &seen).await) }
         };
         let task = connections.spawn(async move {
             let mut connection = hyper::server::conn::http1::Builder::new();
-            connection.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN);
+            connection.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(LARGEST_HEAD);
             let _ = connection.serve_connection(TokioIo::new(stream), service_fn(answer)).await;
         });
         open.push_back(OpenConnection { task, is_known });
@@ -290,7 +291,7 @@ impl Shared {
                 reply(&json!({}))
             }
             ["call"] if is_post => match received_call(request).await {
-                Ok(asked) => reply(&self.answer_call(&asked.value).await),
+                Ok((session, call)) => reply(&self.answer_call(&session, call).await),
                 Err(why) => {
                     self.attempts.refused(why, None);
                     empty(why.status())
@@ -301,15 +302,13 @@ impl Shared {
     }
 
     /// How a call is answered: `response`, `live`, or `error` if nothing answers it.
-    async fn answer_call(&self, asked: &Value) -> Value {
-        let session = asked["session"].as_str().unwrap_or_default();
+    async fn answer_call(&self, session: &str, call: ToolCall) -> Value {
         let Some(attempt) = self.attempts.of_session(session) else {
             return json!({"error": "evaltrail: this session is not part of the evaluation, or it has ended"});
         };
-        let tool = asked["tool"].as_str().unwrap_or_default();
-        let call = ToolCall::new(tool, asked["args"].as_object().cloned());
         match attempt.answer(&call) {
             ToolAnswer::Given { result, after } => {
+                drop(call);
                 tokio::time::sleep(after).await;
                 // Many libraries end the turn when a tool raises: an agent shows what it does only with an answer.
                 json!({"response": result.unwrap_or_else(|words| json!({"error": words}))})
@@ -323,8 +322,13 @@ impl Shared {
     }
 }
 
-async fn received_call(request: Request<Incoming>) -> Result<BodyValue, NotReceived> {
-    Received::calls().body(request).await?.json().await
+/// The session and the call that a request asks about. The memory of the request is free when they are returned: an answer may
+/// be given after some time only.
+async fn received_call(request: Request<Incoming>) -> Result<(String, ToolCall), NotReceived> {
+    let asked = Received::calls().body(request).await?.json().await?;
+    let text = |key: &str| asked.value[key].as_str().unwrap_or_default();
+    let call = ToolCall::new(text("tool"), asked.value["args"].as_object().cloned());
+    Ok((text("session").to_string(), call))
 }
 
 #[cfg(test)]

@@ -126,8 +126,8 @@ async fn a_call_that_exceeds_a_limit_makes_the_attempt_errored() {
     for (path, body, why) in [
         ("call", &too_long, "16 MB"),
         ("mcp/DESK", &too_long, "16 MB"),
-        ("call", &many, "64 MB of memory"),
-        ("mcp/DESK/session", &many, "64 MB of memory"),
+        ("call", &many, "44 MB of memory"),
+        ("mcp/DESK/session", &many, "44 MB of memory"),
     ] {
         let server = TestServer::start().await;
         // The connection may be closed before the body was sent.
@@ -136,6 +136,20 @@ async fn a_call_that_exceeds_a_limit_makes_the_attempt_errored() {
         assert!(failure.contains("could not receive a call") && failure.contains(why), "{path}: {failure}");
         server.asserts_that_calls_are_answered().await;
     }
+}
+
+/// The heads of requests are in no budget: each is small.
+#[tokio::test]
+async fn a_large_head_is_refused() {
+    let server = TestServer::start().await;
+    for (bytes, is_read) in [(30 << 10, true), (200 << 10, false)] {
+        let asked =
+            server.client.post(format!("{}/hello", server.address)).header("x-large", "x".repeat(bytes));
+        let status = asked.send().await.map(|answer| answer.status());
+        // The connection may be closed before the whole head was sent.
+        assert_eq!(status.is_ok_and(|status| status.is_success()), is_read, "{bytes}");
+    }
+    server.asserts_that_calls_are_answered().await;
 }
 
 #[tokio::test]

@@ -1,13 +1,13 @@
 //! Spans that agents export while they run. They show the calls of an agent that does not report them itself.
 
 use super::body::{Body, empty, reply};
-use super::memory::{KeptMemory, Reservation};
-use super::received::Received;
+use super::memory::{CannotRead, KeptMemory, Unread};
+use super::received::{BODY_WITHIN, NotReceived, Received};
 use crate::formats::spans::{
     SpanBatch, TraceSpan, UnusableBatch, cut_to_memory, read_protobuf, read_span_batch,
 };
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use hyper::{Request, Response, StatusCode};
 use serde_json::json;
 use std::collections::HashMap;
@@ -51,8 +51,27 @@ pub(crate) struct TurnSpans {
     pub(crate) spans: Vec<TraceSpan>,
     /// The memory of the batches that contained them.
     memory: Vec<Arc<KeptMemory>>,
+    /// The batches that were refused for lack of memory, and have not been sent again.
+    refused: Vec<RefusedBatch>,
     /// Whether spans were left out, because there were too many, or may be missing, because a batch was lost.
     pub(crate) is_truncated: bool,
+}
+
+impl TurnSpans {
+    /// How long no further batch must come before the turn's spans count as complete. `caller` is the id of the span of the
+    /// request.
+    fn quiet_for(&self, caller: &str) -> Duration {
+        let has_ended = self.refused.is_empty() && self.spans.iter().any(|span| span.parent == caller);
+        if has_ended { QUIET_AFTER_END } else { QUIET }
+    }
+}
+
+/// A batch that was refused for lack of memory: exporters send it again.
+#[derive(Clone, Debug, PartialEq)]
+struct RefusedBatch {
+    /// The length of the body, in bytes.
+    length: u64,
+    is_compressed: bool,
 }
 
 /// A turn whose spans are kept, until this is dropped.
@@ -75,6 +94,7 @@ impl OpenTrace<'_> {
         self.inbox.wait_for(self.trace, caller).await;
         let mut found = self.inbox.turns().remove(self.trace).unwrap_or_default();
         found.spans.sort_by_key(|span| span.start);
+        found.is_truncated |= !found.refused.is_empty();
         found.is_truncated |= cut_to_memory(&mut found.spans, LARGEST_PARSED);
         found
     }
@@ -93,24 +113,24 @@ impl TraceInbox {
 
     /// Waits until the agent has sent the spans of a turn.
     async fn wait_for(&self, trace: &str, caller: &str) {
-        let mut seen = 0;
+        let mut seen = (0, 0);
         let mut deadline = Instant::now() + FIRST_WITHIN;
         while !self.is_silent.load(Ordering::Relaxed) || self.has_come.load(Ordering::Relaxed) {
             let arrived = self.arrived.notified();
             {
                 let turns = self.turns();
-                let spans = turns.get(trace).map_or(&[][..], |turn| turn.spans.as_slice());
-                if spans.len() > seen {
-                    let has_ended = spans.iter().any(|span| span.parent == caller);
-                    deadline = Instant::now() + if has_ended { QUIET_AFTER_END } else { QUIET };
+                if let Some(turn) = turns.get(trace)
+                    && (turn.spans.len(), turn.refused.len()) != seen
+                {
+                    deadline = Instant::now() + turn.quiet_for(caller);
+                    seen = (turn.spans.len(), turn.refused.len());
                 }
-                seen = spans.len();
             }
             if timeout_at(deadline, arrived).await.is_err() {
                 break;
             }
         }
-        if seen == 0 {
+        if seen == (0, 0) {
             self.is_silent.store(true, Ordering::Relaxed);
         }
     }
@@ -120,25 +140,48 @@ impl TraceInbox {
         let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
         let is_compressed = header(CONTENT_ENCODING).is_some_and(|encoding| encoding.contains("gzip"));
         let is_json = header(CONTENT_TYPE).is_some_and(|kind| kind.contains("json"));
-        let unread = UnreadBatch { inbox: self, was_read: false };
+        let length = header(CONTENT_LENGTH).and_then(|length| length.parse().ok());
+        // One that is sent in pieces cannot be recognised when it is sent again.
+        let named = length.map(|length| RefusedBatch { length, is_compressed });
+        let mut unread = UnreadBatch { inbox: self, named, outcome: ReadOutcome::Lost };
         let body = match self.received.body(request).await {
             Ok(body) => body,
-            Err(why) => return empty(why.status()),
+            Err(why) => {
+                if why == NotReceived::NoMemory {
+                    unread.outcome = ReadOutcome::Refused;
+                }
+                return empty(why.status());
+            }
         };
         if self.turns().is_empty() {
-            unread.has_been_read();
+            unread.outcome = ReadOutcome::Read;
             return reply(&json!({}));
         }
-        // Decoding takes much more memory than the batch.
-        let reservation = self.received.values().reserve().await;
-        match self.decode(&body.bytes, is_compressed, is_json, &reservation) {
+        // Decoding takes much more memory than the batch. Others may have a part of it.
+        let all = self.received.values().most();
+        let decode = |left: usize| match self.decode(&body.bytes, is_compressed, is_json, left) {
+            Ok(batch) if left < all && !batch.cut.is_empty() => Err(CannotRead::NeedsMore),
             Ok(batch) => {
-                unread.has_been_read();
-                self.keep(batch, reservation);
+                let size = batch.size;
+                Ok((batch, size))
+            }
+            Err(UnusableBatch::TooLarge) => Err(CannotRead::NeedsMore),
+            Err(UnusableBatch::Invalid(why)) => Err(CannotRead::Failed(why)),
+        };
+        match self.received.values().read(BODY_WITHIN, decode).await {
+            Ok((batch, memory)) => {
+                unread.outcome = ReadOutcome::Read;
+                self.keep(batch, memory);
+                drop(unread);
+                self.arrived.notify_waiters();
                 reply(&json!({}))
             }
-            Err(UnusableBatch::TooLarge) => empty(StatusCode::PAYLOAD_TOO_LARGE),
-            Err(UnusableBatch::Invalid(_)) => empty(StatusCode::BAD_REQUEST),
+            Err(Unread::Occupied) => {
+                unread.outcome = ReadOutcome::Refused;
+                empty(StatusCode::SERVICE_UNAVAILABLE)
+            }
+            Err(Unread::TooLarge) => empty(StatusCode::PAYLOAD_TOO_LARGE),
+            Err(Unread::Failed(_)) => empty(StatusCode::BAD_REQUEST),
         }
     }
 
@@ -148,9 +191,8 @@ impl TraceInbox {
         body: &[u8],
         is_compressed: bool,
         is_json: bool,
-        memory: &Reservation,
+        mut left: usize,
     ) -> Result<SpanBatch, UnusableBatch> {
-        let mut left = memory.bytes();
         let decompressed = match is_compressed {
             true => decompressed(body, LONGEST_BATCH.min(left))?,
             false => Vec::new(),
@@ -173,9 +215,24 @@ impl TraceInbox {
         self.turns().values_mut().for_each(|turn| turn.is_truncated = true);
     }
 
-    fn keep(&self, batch: SpanBatch, reservation: Reservation) {
+    /// Notes for all turns under way that a batch was refused: spans of them may be missing until it is sent again.
+    fn await_again(&self, batch: &RefusedBatch) {
+        self.turns().values_mut().for_each(|turn| turn.refused.push(batch.clone()));
+        self.arrived.notify_waiters();
+    }
+
+    /// Notes that a batch was read, which may have been refused before.
+    fn was_sent_again(&self, batch: &RefusedBatch) {
+        for turn in self.turns().values_mut() {
+            if let Some(at) = turn.refused.iter().position(|refused| refused == batch) {
+                turn.refused.remove(at);
+            }
+        }
+    }
+
+    fn keep(&self, batch: SpanBatch, memory: KeptMemory) {
         let mut turns = self.turns();
-        let memory = Arc::new(reservation.keep(batch.size));
+        let memory = Arc::new(memory);
         for trace in batch.cut {
             turns.entry(trace).and_modify(|turn| turn.is_truncated = true);
         }
@@ -188,8 +245,6 @@ impl TraceInbox {
                 }
             }
         }
-        drop(turns);
-        self.arrived.notify_waiters();
     }
 }
 
@@ -197,19 +252,26 @@ impl TraceInbox {
 /// way may have been in it.
 struct UnreadBatch<'a> {
     inbox: &'a TraceInbox,
-    was_read: bool,
+    /// How it can be recognised when it is sent again.
+    named: Option<RefusedBatch>,
+    outcome: ReadOutcome,
 }
 
-impl UnreadBatch<'_> {
-    fn has_been_read(mut self) {
-        self.was_read = true;
-    }
+/// What came of a batch.
+enum ReadOutcome {
+    Read,
+    /// For lack of memory: it will be sent again.
+    Refused,
+    Lost,
 }
 
 impl Drop for UnreadBatch<'_> {
     fn drop(&mut self) {
-        if !self.was_read {
-            self.inbox.cut_all();
+        match (&self.outcome, &self.named) {
+            (ReadOutcome::Read, Some(batch)) => self.inbox.was_sent_again(batch),
+            (ReadOutcome::Read, None) => {}
+            (ReadOutcome::Refused, Some(batch)) => self.inbox.await_again(batch),
+            (ReadOutcome::Refused, None) | (ReadOutcome::Lost, _) => self.inbox.cut_all(),
         }
     }
 }
@@ -271,5 +333,34 @@ fn decompressed(body: &[u8], most: usize) -> Result<Vec<u8>, UnusableBatch> {
         Err(error) => Err(UnusableBatch::Invalid(error.to_string())),
         Ok(length) if length > most => Err(UnusableBatch::TooLarge),
         Ok(_) => Ok(out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The spans of a turn are missing only if a refused batch is not sent again.
+    #[tokio::test]
+    async fn a_refused_batch_is_awaited() {
+        let inbox = TraceInbox::default();
+        // Then the end of a turn does not wait.
+        inbox.is_silent.store(true, Ordering::Relaxed);
+        let batch = |length| RefusedBatch { length, is_compressed: false };
+        for (again, is_truncated) in [(Some(10), false), (Some(11), true), (None, true)] {
+            let open = inbox.open("01");
+            inbox.await_again(&batch(10));
+            again.iter().for_each(|length| inbox.was_sent_again(&batch(*length)));
+            assert_eq!(open.close("caller").await.is_truncated, is_truncated, "{again:?}");
+        }
+    }
+
+    #[test]
+    fn a_turn_does_not_end_while_a_refused_batch_is_awaited() {
+        let span = TraceSpan { parent: "caller".into(), ..TraceSpan::default() };
+        let mut turn = TurnSpans { spans: vec![span], ..TurnSpans::default() };
+        assert_eq!((turn.quiet_for("caller"), turn.quiet_for("other")), (QUIET_AFTER_END, QUIET));
+        turn.refused.push(RefusedBatch { length: 10, is_compressed: true });
+        assert_eq!(turn.quiet_for("caller"), QUIET);
     }
 }

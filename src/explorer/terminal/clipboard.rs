@@ -1,6 +1,7 @@
 //! The clipboard. On a desktop a helper program is used, otherwise the terminal's escape sequence OSC 52, which works
 //! over ssh. Text that is too long for OSC 52 is written to a file.
 
+use crate::process::FILE_FOR_USER;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -62,7 +63,8 @@ fn encoded(text: &str) -> Vec<u8> {
 }
 
 fn to_file(text: &str) -> io::Result<PathBuf> {
-    let mut file = tempfile::Builder::new().prefix("evaltrail-").suffix(".json").tempfile()?;
+    let mut file =
+        tempfile::Builder::new().prefix(&format!("{FILE_FOR_USER}copy-")).suffix(".json").tempfile()?;
     file.write_all(text.as_bytes())?;
     Ok(file.into_temp_path().keep()?)
 }

@@ -2,6 +2,7 @@
 
 use super::TraceSpan;
 use crate::formats::json::{ITEM, MEMBER};
+use serde_json::Value;
 
 /// Spans of wanted traces.
 #[derive(Debug, Default)]
@@ -26,6 +27,9 @@ pub enum UnusableBatch {
     Invalid(String),
 }
 
+/// The memory of the digits of a number, in bytes.
+const NUMBER: usize = 32;
+
 /// Memory that a span may take, in bytes.
 pub(super) struct Room {
     left: usize,
@@ -40,6 +44,30 @@ impl Room {
     /// Takes the memory of an element of a list.
     pub(super) fn item(&mut self) -> Result<(), UnusableBatch> {
         self.take(ITEM)
+    }
+
+    /// Copies a value.
+    pub(super) fn copy(&mut self, value: &Value) -> Result<Value, UnusableBatch> {
+        self.take_copy(value)?;
+        Ok(value.clone())
+    }
+
+    /// Takes the memory of a copy of a value.
+    fn take_copy(&mut self, value: &Value) -> Result<(), UnusableBatch> {
+        match value {
+            Value::Null | Value::Bool(_) => Ok(()),
+            Value::Number(_) => self.take(NUMBER),
+            Value::String(text) => self.take(text.len()),
+            Value::Array(items) => items.iter().try_for_each(|item| {
+                self.item()?;
+                self.take_copy(item)
+            }),
+            Value::Object(members) => members.iter().try_for_each(|(name, member)| {
+                self.member()?;
+                self.take(name.len())?;
+                self.take_copy(member)
+            }),
+        }
     }
 
     /// Takes the memory of a member of an object.

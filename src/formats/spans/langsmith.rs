@@ -1,6 +1,7 @@
 //! Runs of LangSmith: what its client sends, and its export writes, one object a line.
 
 use super::TraceSpan;
+use super::batch::{Room, UnusableBatch};
 use super::facts::{SpanFacts, ToolFacts, result_of};
 use super::message::messages;
 use serde_json::{Map, Value};
@@ -8,12 +9,20 @@ use serde_json::{Map, Value};
 /// The attribute that contains the run.
 pub(super) const RUN: &str = "langsmith.run";
 
-/// The span of a run; `None` if the value is none.
-pub(super) fn span_of(run: &Value) -> Option<TraceSpan> {
+/// Whether a value is a run.
+pub(super) fn is_run(value: &Value) -> bool {
+    value.get("run_type").is_some_and(Value::is_string)
+}
+
+/// The span of a run.
+pub(super) fn span_of(run: &Value, room: &mut Room) -> Result<TraceSpan, UnusableBatch> {
     let text = |key: &str| run.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
-    run.get("run_type")?.as_str()?;
     let start = text("start_time");
-    Some(TraceSpan {
+    room.take(size_of::<TraceSpan>())?;
+    // The ids and the name are part of the run, too.
+    let copy = room.copy(run)?;
+    room.copy(run)?;
+    Ok(TraceSpan {
         trace: text("trace_id"),
         id: text("id"),
         parent: text("parent_run_id"),
@@ -23,7 +32,7 @@ pub(super) fn span_of(run: &Value) -> Option<TraceSpan> {
             .iter()
             .find_map(|time| time.parse::<jiff::Timestamp>().ok())
             .map_or(0, |time| time.as_nanosecond().max(0) as u128),
-        attributes: Map::from_iter([(RUN.to_string(), run.clone())]),
+        attributes: Map::from_iter([(RUN.to_string(), copy)]),
     })
 }
 

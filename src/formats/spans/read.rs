@@ -1,19 +1,37 @@
 //! Reading of spans from files.
 
-use super::batch::{SpanBatch, UnusableBatch};
-use super::{TraceSpan, langsmith};
+use super::batch::{Room, SpanBatch, UnusableBatch};
+use super::{TraceSpan, cut_to_memory, langsmith};
 use crate::formats::json::{self, Unreadable};
 use serde_json::{Map, Value};
 
-/// The spans of a file of traces, the earliest first. The error names the expected formats.
+/// The maximum memory of a file of traces, once for its documents, once for their spans, and once for the texts of JSON in
+/// these, in bytes.
+const LARGEST_FILE: usize = 1 << 30;
+
+/// The spans of a file of traces, the earliest first. The error names the expected formats, or the limit of memory.
 pub fn read_spans(text: &str) -> Result<Vec<TraceSpan>, String> {
-    let documents = match json::parse(text) {
-        Ok(parsed) => vec![parsed.value],
-        Err(error) => {
-            lines(text).ok_or_else(|| format!("the file is neither JSON nor JSON Lines: {error}"))?
-        }
+    read_spans_within(text, LARGEST_FILE)
+}
+
+fn read_spans_within(text: &str, most: usize) -> Result<Vec<TraceSpan>, String> {
+    let too_large = || format!("the trace needs more than {} MB of memory; divide the file", most >> 20);
+    let documents = match json::parse_within(text, most) {
+        Ok((document, _)) => vec![document],
+        Err(Unreadable::TooLarge) => return Err(too_large()),
+        Err(Unreadable::Syntax(error)) => lines(text, most).map_err(|line| match line {
+            Unreadable::TooLarge => too_large(),
+            Unreadable::Syntax(_) => format!("the file is neither JSON nor JSON Lines: {error}"),
+        })?,
     };
-    let mut spans: Vec<TraceSpan> = documents.iter().flat_map(spans_of).collect();
+    let mut batch = SpanBatch::new(most);
+    let added = documents.iter().try_for_each(|document| add_spans(document, &|_| true, &mut batch));
+    added.map_err(|error| error.to_string())?;
+    drop(documents);
+    let mut spans = batch.spans;
+    if !batch.cut.is_empty() || cut_to_memory(&mut spans, most) {
+        return Err(too_large());
+    }
     if spans.is_empty() {
         return Err(
             "no spans found: OTLP JSON has resourceSpans, Jaeger's has data, ADK's is a list of spans, LangSmith's are runs"
@@ -31,117 +49,153 @@ pub fn read_span_batch(
     is_wanted: &dyn Fn(&str) -> bool,
     most: usize,
 ) -> Result<SpanBatch, UnusableBatch> {
-    let (document, size) = json::parse_within(text, most / 2).map_err(|error| match error {
+    let (document, size) = json::parse_within(text, most).map_err(|error| match error {
         Unreadable::TooLarge => UnusableBatch::TooLarge,
         Unreadable::Syntax(error) => UnusableBatch::Invalid(error.to_string()),
     })?;
-    let mut batch = SpanBatch::new(most);
-    batch.spans = spans_of(&document).into_iter().filter(|span| is_wanted(&span.trace)).collect();
-    batch.size = if batch.spans.is_empty() { 0 } else { size };
+    let mut batch = SpanBatch::new(most - size);
+    add_spans(&document, is_wanted, &mut batch)?;
     Ok(batch)
 }
 
-fn lines(text: &str) -> Option<Vec<Value>> {
+fn lines(text: &str, most: usize) -> Result<Vec<Value>, Unreadable> {
+    let mut left = most;
     let lines = text.lines().filter(|line| !line.trim().is_empty());
-    lines.map(|line| json::parse(line).ok().map(|parsed| parsed.value)).collect()
+    let document = |line| {
+        let (document, size) = json::parse_within(line, left)?;
+        left = left.checked_sub(size + json::ITEM).ok_or(Unreadable::TooLarge)?;
+        Ok(document)
+    };
+    lines.map(document).collect()
 }
 
-fn spans_of(document: &Value) -> Vec<TraceSpan> {
+/// Reads a span into the memory that it may take.
+type ReadSpan = fn(&Value, &mut Room) -> Result<TraceSpan, UnusableBatch>;
+
+/// Adds the spans of wanted traces in a document.
+fn add_spans(
+    document: &Value,
+    is_wanted: &dyn Fn(&str) -> bool,
+    batch: &mut SpanBatch,
+) -> Result<(), UnusableBatch> {
     let listed = |key: &str| document.get(key).and_then(Value::as_array);
+    let mut add = |span: &Value, key: &str, read: ReadSpan| {
+        let trace = text(span, key);
+        match is_wanted(&trace) {
+            true => batch.add(trace, |_, room| read(span, room)),
+            false => Ok(()),
+        }
+    };
     if let Some(resources) = listed("resourceSpans").or(listed("batches")) {
-        return resources.iter().flat_map(of_resource).collect();
+        return resources.iter().flat_map(of_resource).try_for_each(|span| add(span, "traceId", of_otlp));
     }
     if let Some(traces) = listed("data") {
         let spans = traces.iter().filter_map(|trace| trace.get("spans")?.as_array());
-        return spans.flatten().map(of_jaeger).collect();
+        return spans.flatten().try_for_each(|span| add(span, "traceID", of_jaeger));
     }
-    if let Some(span) = langsmith::span_of(document) {
-        return vec![span];
+    if langsmith::is_run(document) {
+        return add(document, "trace_id", langsmith::span_of);
     }
-    let of_one = |one: &Value| match one.get("span_id") {
-        Some(_) => Some(of_adk(one)),
-        None => langsmith::span_of(one),
-    };
-    document.as_array().into_iter().flatten().filter_map(of_one).collect()
+    document.as_array().into_iter().flatten().try_for_each(|one| match one.get("span_id") {
+        Some(_) => add(one, "trace_id", of_adk),
+        None if langsmith::is_run(one) => add(one, "trace_id", langsmith::span_of),
+        None => Ok(()),
+    })
 }
 
-fn of_resource(resource: &Value) -> Vec<TraceSpan> {
+fn of_resource(resource: &Value) -> impl Iterator<Item = &Value> {
     let scopes =
         ["scopeSpans", "instrumentationLibrarySpans"].iter().find_map(|key| resource.get(key)?.as_array());
     let spans = scopes.into_iter().flatten().filter_map(|scope| scope.get("spans")?.as_array());
-    spans.flatten().map(of_otlp).collect()
+    spans.flatten()
 }
 
-fn of_otlp(span: &Value) -> TraceSpan {
-    let mut attributes = otlp_attributes(span.get("attributes"));
+/// A span without its attributes. The keys are those of its trace, its own id and that of its parent, its name and its start.
+fn bare_span(span: &Value, keys: [&str; 4], room: &mut Room) -> Result<TraceSpan, UnusableBatch> {
+    let [trace, id, parent, name] = keys.map(|key| text(span, key));
+    room.take(size_of::<TraceSpan>() + trace.len() + id.len() + parent.len() + name.len())?;
+    Ok(TraceSpan { trace, id, parent, name, ..TraceSpan::default() })
+}
+
+fn of_otlp(span: &Value, room: &mut Room) -> Result<TraceSpan, UnusableBatch> {
+    let mut read = bare_span(span, ["traceId", "spanId", "parentSpanId", "name"], room)?;
+    read.start = nanos(span, "startTimeUnixNano");
+    read.attributes = otlp_attributes(span.get("attributes"), room)?;
     for event in span.get("events").and_then(Value::as_array).into_iter().flatten() {
-        attributes.extend(otlp_attributes(event.get("attributes")));
+        read.attributes.extend(otlp_attributes(event.get("attributes"), room)?);
     }
-    TraceSpan {
-        trace: text(span, "traceId"),
-        id: text(span, "spanId"),
-        parent: text(span, "parentSpanId"),
-        name: text(span, "name"),
-        start: nanos(span, "startTimeUnixNano"),
-        attributes,
-    }
+    Ok(read)
 }
 
-fn otlp_attributes(list: Option<&Value>) -> Map<String, Value> {
+fn otlp_attributes(list: Option<&Value>, room: &mut Room) -> Result<Map<String, Value>, UnusableBatch> {
     let pairs = list.and_then(Value::as_array).into_iter().flatten();
+    let pairs = pairs.filter_map(|pair| Some((pair.get("key")?.as_str()?, pair.get("value")?)));
     pairs
-        .filter_map(|pair| Some((pair.get("key")?.as_str()?.to_string(), otlp_value(pair.get("value")?))))
+        .map(|(key, value)| {
+            room.member()?;
+            room.take(key.len())?;
+            Ok((key.to_string(), otlp_value(value, room)?))
+        })
         .collect()
 }
 
 /// A value in Protobuf's JSON encoding, in which integers are strings.
-fn otlp_value(value: &Value) -> Value {
-    let Some((kind, inner)) = value.as_object().and_then(|map| map.iter().next()) else { return Value::Null };
-    let values = |inner: &Value| inner.get("values").and_then(Value::as_array).cloned().unwrap_or_default();
+fn otlp_value(value: &Value, room: &mut Room) -> Result<Value, UnusableBatch> {
+    let Some((kind, inner)) = value.as_object().and_then(|map| map.iter().next()) else {
+        return Ok(Value::Null);
+    };
     match kind.as_str() {
-        "intValue" => match inner.as_str().and_then(|text| json::parse(text).ok()) {
-            Some(parsed) => parsed.value,
-            None => inner.clone(),
+        "intValue" => match inner.as_str().and_then(|text| text.parse::<i64>().ok()) {
+            Some(number) => {
+                room.item()?;
+                Ok(number.into())
+            }
+            None => room.copy(inner),
         },
-        "arrayValue" => values(inner).iter().map(otlp_value).collect(),
-        "kvlistValue" => otlp_attributes(Some(&Value::Array(values(inner)))).into(),
-        _ => inner.clone(),
+        "arrayValue" => {
+            let items = inner.get("values").and_then(Value::as_array).into_iter().flatten();
+            let items = items.map(|item| {
+                room.item()?;
+                otlp_value(item, room)
+            });
+            Ok(Value::Array(items.collect::<Result<_, _>>()?))
+        }
+        "kvlistValue" => otlp_attributes(inner.get("values"), room).map(Value::Object),
+        _ => room.copy(inner),
     }
 }
 
-fn of_jaeger(span: &Value) -> TraceSpan {
-    let pairs = |list: Option<&Value>| -> Map<String, Value> {
+fn of_jaeger(span: &Value, room: &mut Room) -> Result<TraceSpan, UnusableBatch> {
+    let mut read = bare_span(span, ["traceID", "spanID", "", "operationName"], room)?;
+    let mut add = |list: Option<&Value>| -> Result<(), UnusableBatch> {
         let tags = list.and_then(Value::as_array).into_iter().flatten();
-        tags.filter_map(|tag| Some((tag.get("key")?.as_str()?.to_string(), tag.get("value")?.clone())))
-            .collect()
+        for (key, value) in tags.filter_map(|tag| Some((tag.get("key")?.as_str()?, tag.get("value")?))) {
+            room.member()?;
+            room.take(key.len())?;
+            read.attributes.insert(key.to_string(), room.copy(value)?);
+        }
+        Ok(())
     };
-    let mut attributes = pairs(span.get("tags"));
+    add(span.get("tags"))?;
     for log in span.get("logs").and_then(Value::as_array).into_iter().flatten() {
-        attributes.extend(pairs(log.get("fields")));
+        add(log.get("fields"))?;
     }
-    let start = nanos(span, "startTime") * 1000;
     let references = span.get("references").and_then(Value::as_array).into_iter().flatten();
     let parent = references.filter(|one| one["refType"] == "CHILD_OF").map(|one| text(one, "spanID")).next();
-    TraceSpan {
-        trace: text(span, "traceID"),
-        id: text(span, "spanID"),
-        parent: parent.unwrap_or_default(),
-        name: text(span, "operationName"),
-        start,
-        attributes,
-    }
+    read.parent = parent.unwrap_or_default();
+    read.start = nanos(span, "startTime").saturating_mul(1000);
+    Ok(read)
 }
 
-fn of_adk(span: &Value) -> TraceSpan {
-    let attributes = span.get("attributes").and_then(Value::as_object).cloned().unwrap_or_default();
-    TraceSpan {
-        trace: text(span, "trace_id"),
-        id: text(span, "span_id"),
-        parent: text(span, "parent_span_id"),
-        name: text(span, "name"),
-        start: nanos(span, "start_time"),
-        attributes,
+fn of_adk(span: &Value, room: &mut Room) -> Result<TraceSpan, UnusableBatch> {
+    let mut read = bare_span(span, ["trace_id", "span_id", "parent_span_id", "name"], room)?;
+    read.start = nanos(span, "start_time");
+    if let Some(attributes) = span.get("attributes").filter(|value| value.is_object())
+        && let Value::Object(attributes) = room.copy(attributes)?
+    {
+        read.attributes = attributes;
     }
+    Ok(read)
 }
 
 /// A string, or a number as a string, since ids have up to 128 bits.
@@ -155,4 +209,77 @@ fn text(span: &Value, key: &str) -> String {
 
 fn nanos(span: &Value, key: &str) -> u128 {
     text(span, key).parse().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const MOST: usize = 4 << 20;
+
+    fn otlp(trace: &str, value: &Value) -> Value {
+        json!({"resourceSpans": [{"scopeSpans": [{"spans": [
+            {"traceId": trace, "spanId": "02", "attributes": [{"key": "k", "value": value}]},
+        ]}]}]})
+    }
+
+    #[test]
+    fn nested_values_take_no_more_memory_than_they_are_charged() {
+        // Each level contains the same values: copies of all levels would take 80 times as much.
+        let leaf = json!({"stringValue": "x".repeat(100_000)});
+        let nested = (0..80).fold(leaf, |inner, _| json!({"arrayValue": {"values": [inner]}}));
+        let text = otlp("01", &nested).to_string();
+        let found = read_span_batch(&text, &|_| true, 1 << 20).unwrap();
+        assert_eq!((found.spans.len(), found.cut.len()), (1, 0));
+        assert!(found.size > 100_000 && found.size < 300_000, "{}", found.size);
+        let shown = found.spans[0].attributes["k"].to_string();
+        assert!(shown.starts_with("[[[[") && shown.contains("xxx"));
+        let of_others = read_span_batch(&text, &|trace| trace == "02", 1 << 20).unwrap();
+        assert_eq!((of_others.spans.len(), of_others.size), (0, 0));
+    }
+
+    #[test]
+    fn only_the_text_of_an_integer_becomes_a_number() {
+        let list = format!("[{}0]", "0,".repeat(500_000));
+        for (text, expected) in [
+            ("-12", json!(-12)),
+            ("9223372036854775807", json!(i64::MAX)),
+            ("1.5", json!("1.5")),
+            (&list, json!(list)),
+        ] {
+            let document = otlp("01", &json!({"intValue": text})).to_string();
+            let found = read_span_batch(&document, &|_| true, MOST).unwrap();
+            assert_eq!(found.spans[0].attributes["k"], expected);
+            assert!(found.size < 2 * text.len() + 1000);
+        }
+    }
+
+    #[test]
+    fn spans_that_need_more_memory_are_cut_off() {
+        let value = json!({"arrayValue": {"values": vec![json!({}); 10_000]}});
+        let text = otlp("01", &value).to_string();
+        let found = read_span_batch(&text, &|_| true, MOST).unwrap();
+        assert_eq!((found.spans.len(), found.cut.len()), (1, 0));
+        let (_, size) = json::parse_within(&text, MOST).unwrap();
+        let found = read_span_batch(&text, &|_| true, size + 1000).unwrap();
+        assert_eq!((found.spans.len(), found.cut), (0, vec!["01".to_string()]));
+    }
+
+    #[test]
+    fn a_file_that_needs_more_memory_is_refused() {
+        let list = format!("[{}0]", "0,".repeat(100_000));
+        let nested = json!({"arrayValue": {"values": vec![json!({}); 40_000]}});
+        let adk = json!([{"span_id": 1, "trace_id": 1, "attributes": {"text": list}}]).to_string();
+        let of_lines =
+            vec![otlp("01", &json!({"stringValue": "x".repeat(1 << 20)})).to_string(); 5].join("\n");
+        for text in [otlp("01", &nested).to_string(), adk, of_lines, list] {
+            let wrong = read_spans_within(&text, MOST).unwrap_err();
+            assert_eq!(wrong, "the trace needs more than 4 MB of memory; divide the file");
+        }
+        assert_eq!(
+            read_spans_within(&otlp("01", &json!({"stringValue": "x"})).to_string(), MOST).unwrap().len(),
+            1
+        );
+    }
 }
