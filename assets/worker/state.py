@@ -37,7 +37,7 @@ def sizes_of(agent):
     function = inspect.unwrap(agent) if callable(agent) else agent
     used = names_in(getattr(function, "__code__", None))
     for name, value in list(getattr(function, "__globals__", {}).items()):
-        if name not in used or inspect.isclass(value) or inspect.isroutine(value):
+        if name not in used or name.isupper() or inspect.isclass(value) or inspect.isroutine(value):
             continue
         if isinstance(value, (list, dict, set)) and KEEPS.search(name):
             found[name] = len(value)
