@@ -33,6 +33,9 @@ def arguments(function, request):
     if len(others) + len(positional) > 1:
         raise TypeError(f"the function needs {', '.join([*positional, *others])}; evaltrail passes the prompt and {', '.join(known)}")
     found = {**found, **{name: request["prompt"] for name in others}}
+    if not named and not positional and {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD} <= kinds:
+        # Such as a function that a decorator returns.
+        return [request["prompt"]], {}
     if inspect.Parameter.VAR_KEYWORD in kinds:
         # All values that are not passed by position.
         found = {**known, **({} if positional or others else {"prompt": request["prompt"]}), **found}
@@ -61,6 +64,8 @@ class Function(Adapter):
 
     @classmethod
     def why_unusable(cls, agent):
+        if "dspy" in packages_of(agent):
+            return "a module of DSPy has inputs with names of its own: wrap it in a function, def run(prompt): return module(question=prompt).answer"
         try:
             arguments(cls.function_of(agent), cls.dummy)
         except TypeError as error:

@@ -43,6 +43,11 @@ def blocks_of(content):
     return found
 
 
+def first_of(item, *keys):
+    """The first value that is not None."""
+    return next((value for value in (get(item, key) for key in keys) if value is not None), None)
+
+
 def kind_of(block):
     return str(get(block, "type") or "")
 
@@ -110,9 +115,8 @@ class MessageReader:
     def call(self, call):
         function = get(call, "function")
         name = get(function, "name") if function else get(call, "name")
-        args = [get(function, "arguments")] if function else [get(call, key) for key in ("args", "arguments", "input")]
-        id = get(call, "id") or get(call, "call_id")
-        return self.named_call(name, next((one for one in args if one is not None), None), id)
+        args = get(function, "arguments") if function else first_of(call, "args", "arguments", "input")
+        return self.named_call(name, args, get(call, "id") or get(call, "call_id"))
 
     def named_call(self, name, args, id):
         self.names[id] = name
@@ -131,15 +135,15 @@ class MessageReader:
                 elif text:
                     parts.append({"text": text})
             elif kind in THOUGHTS:
-                text = next((text for text in (get(block, key) for key in ("thinking", "reasoning", "text", "content", "summary", "reasoningText")) if text), "")
+                text = next(filter(None, (get(block, key) for key in ("thinking", "reasoning", "text", "content", "summary", "reasoningText"))), "")
                 parts.append({"text": text if isinstance(text, str) else content_text(text), "thought": True})
             elif kind == "refusal":
                 parts.append({"text": get(block, "refusal") or get(block, "text") or ""})
             elif kind in CALLS:
                 if id not in listed:
-                    parts.append(self.call({"name": get(block, "name"), "args": next((get(block, key) for key in ("input", "args", "arguments") if get(block, key) is not None), None), "id": id}))
+                    parts.append(self.named_call(get(block, "name"), first_of(block, "input", "args", "arguments"), id))
             elif kind in RESULTS or kind.endswith("_tool_result"):
-                value = next((get(block, key) for key in ("content", "output", "result") if get(block, key) is not None), None)
+                value = first_of(block, "content", "output", "result")
                 value = content_text(value) if isinstance(value, (str, list)) else value
                 failed = get(block, "is_error") or get(block, "status") == "error"
                 parts.append(response_part(self.names.get(id) or get(block, "name"), {"error": value} if failed else value, id))

@@ -1,10 +1,16 @@
 
 
 class LangGraph(Adapter):
-    library, distribution, packages, methods = "LangGraph", "langgraph", ("langgraph",), ("astream",)
+    library, distribution, packages, methods = "LangGraph", "langgraph", ("langgraph",), ()
+
+    @classmethod
+    def fits(cls, agent):
+        return super().fits(agent) and (hasattr(agent, "astream") or hasattr(agent, "compile"))
 
     @classmethod
     def why_unusable(cls, agent):
+        if not hasattr(agent, "astream"):
+            return "the graph is not compiled: name the object that its method compile() returns"
         if cls.input_key(agent) is None:
             keys = ", ".join(cls.input_keys(agent))
             return f"the graph's input has no messages but {keys}: wrap it in a function, def run(prompt): return graph.invoke({{...}})"
