@@ -62,3 +62,8 @@ def decision(prompt):
     """The user's message as the answer to an agent that stopped for a decision: an object or a list if it is one as JSON."""
     value = parsed(prompt)
     return value if isinstance(value, (dict, list)) else prompt
+
+
+def confirms(prompt):
+    """Whether the user's message confirms what the agent asks for."""
+    return prompt.strip().lower().rstrip(".!") in ("yes", "y", "ok", "confirm", "approve", "true")

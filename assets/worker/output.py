@@ -19,7 +19,18 @@ asyncio.set_event_loop(loop)
 LONGEST_SHOWN = 2000
 
 
+class Event(dict):
+    """An event of a library other than ADK."""
+
+
 def write(line):
+    """Writes a line. The thoughts in an event of another library are an event of their own: in ADK's events they are a part
+    of the response."""
+    parts = line["content"]["parts"] if isinstance(line, Event) else []
+    thoughts = [part for part in parts if part.get("thought")]
+    if thoughts and len(thoughts) < len(parts):
+        write(event(line["author"], *thoughts))
+        line["content"]["parts"] = [part for part in parts if not part.get("thought")]
     answers.write(json.dumps(line, default=as_json, ensure_ascii=False) + "\n")
     answers.flush()
 
@@ -45,7 +56,7 @@ def parsed(text):
 
 def event(author, *parts, usage=None, finish_reason=None, error=None):
     """An event of ADK. `error` is a code and a message."""
-    out = {"author": author or "agent", "content": {"role": "model", "parts": list(parts)}}
+    out = Event(author=author or "agent", content={"role": "model", "parts": list(parts)})
     if usage:
         out["usage_metadata"] = usage
     if finish_reason:

@@ -6,7 +6,8 @@ class Agno(Adapter):
     def __init__(self, agent, request):
         super().__init__(agent, request)
         self.items, self.state, self.waiting = list(request["history"]), request["state"], None
-        self.is_team = hasattr(agent, "members")
+        # The ids of the messages that are read: a run that continues repeats those before its pause.
+        self.is_team, self.seen = hasattr(agent, "members"), set()
 
     def ask(self, prompt, request):
         if self.waiting is not None:
@@ -15,7 +16,7 @@ class Agno(Adapter):
             # With a database, the agent finds the turns before by the session.
             before = [] if getattr(self.agent, "db", None) is not None and request["turn"] > 1 else self.items
             result = finish(self.run(before, prompt))
-        read = self.read(result)
+        read = self.read(result, self.seen)
         said = [one for one in get(result, "messages") or [] if role(one) != "system"] if not self.is_team else []
         self.items = said or [*self.items, {"role": "user", "content": prompt}, {"role": "assistant", "content": output_text(get(result, "content"))}]
         self.waiting = result if read.get("end") else None
@@ -40,7 +41,7 @@ class Agno(Adapter):
 
     def resume(self, prompt):
         """Continues a run that waits for the confirmation of calls: `yes` confirms them, other words refuse them."""
-        confirmed = prompt.strip().lower().rstrip(".!") in ("yes", "y", "ok", "confirm", "approve", "true")
+        confirmed = confirms(prompt)
         for tool in self.waiting.tools or []:
             if tool.requires_confirmation:
                 tool.confirmed = confirmed
@@ -52,11 +53,11 @@ class Agno(Adapter):
         return "agno" in packages_of(result) and hasattr(result, "content") and hasattr(result, "status")
 
     @classmethod
-    def read(cls, result):
+    def read(cls, result, seen=None):
         status = str(getattr(result.status, "value", result.status) or "").lower()
         is_workflow = get(result, "step_results") is not None and get(result, "messages") is None
         reader = MessageReader()
-        said = cls.write_run(reader, result)
+        said = cls.write_run(reader, result, set() if seen is None else seen)
         content = output_text(get(result, "content"))
         if status == "error":
             raise TurnError(content or "the run of the agent failed")
@@ -68,7 +69,7 @@ class Agno(Adapter):
         return {"response": response, "known": reader.known and not is_workflow, **end}
 
     @classmethod
-    def write_run(cls, reader, result):
+    def write_run(cls, reader, result, seen):
         """Writes what an agent or a team did after the user's last message: the runs of the members are before the results
         of the calls that delegate to them. Returns the last text."""
         author = get(result, "agent_name") or get(result, "team_name") or "agent"
@@ -80,10 +81,15 @@ class Agno(Adapter):
                 write(event(author, response_part(tool.tool_name, tool.result, tool.tool_call_id)))
         for message in after_user(messages):
             if role(message) == "tool" and members and str(get(message, "tool_name") or reader.names.get(get(message, "tool_call_id"))).startswith(("delegate_", "transfer_", "forward_")):
-                cls.write_run(reader, members.pop(0))
+                cls.write_run(reader, members.pop(0), seen)
+            calls = get(message, "tool_calls") or []
+            if get(message, "id") in seen:
+                reader.names.update({get(call, "id"): get(get(call, "function"), "name") for call in calls})
+                continue
+            seen.add(get(message, "id") or id(message))
             reader.read(message, author)
-            said = content_text(get(message, "content")) if role(message) == "assistant" and not get(message, "tool_calls") else None
+            said = content_text(get(message, "content")) if role(message) == "assistant" and not calls else None
         for member in members:
-            cls.write_run(reader, member)
+            cls.write_run(reader, member, seen)
             said = None
         return said

@@ -50,13 +50,22 @@ class LangGraph(Adapter):
         if self.waiting:
             from langgraph.types import Command
 
-            answer = decision(prompt)
-            return Command(resume=answer if len(self.waiting) == 1 else {one.id: answer for one in self.waiting})
+            answers = {one.id: self.answer(one.value, prompt) for one in self.waiting}
+            return Command(resume=answers if len(answers) > 1 else next(iter(answers.values())))
         state = request["state"] if self.is_new or not self.has_memory else {}
         if self.key != "messages":
             return {**state, self.key: prompt}
         before = self.items if self.is_new or not self.has_memory else []
         return {**state, "messages": [*before, {"role": "user", "content": prompt}]}
+
+    @staticmethod
+    def answer(asked, prompt):
+        """The decision for an interrupt. LangChain's middleware needs one for each action."""
+        actions = get(asked, "action_requests") if isinstance(asked, dict) else None
+        if actions is None or isinstance(decision(prompt), (dict, list)):
+            return decision(prompt)
+        one = {"type": "approve"} if confirms(prompt) else {"type": "reject", "message": prompt}
+        return {"decisions": [one for _ in actions]}
 
     async def run(self, given):
         turn = GraphTurn()
