@@ -246,6 +246,25 @@ fn graphs_of_langgraph_stop_for_decisions_and_continue() {
     assert!(case["error"].as_str().unwrap().contains("compile it with a checkpointer"), "{case}");
 }
 
+/// Agents that ask a person before a call: the turn ends as interrupted, and the next message decides.
+#[test]
+fn calls_that_wait_for_approval() {
+    for (environment, agent) in
+        [("langchain", "of_langchain.py:with_approval"), ("agno", "of_agno.py:with_approval")]
+    {
+        let Some(desk) = Desk::of(environment) else { continue };
+        let case = desk.one(agent, &["Case 1: weather", "yes", "Case 2: count"]);
+        let turn = |at: usize| &case["invocations"][at]["actual"];
+        assert_eq!(turn(0)["end"], "interrupted", "{agent}: {case}");
+        assert_eq!(turn(0)["tool_calls"], json!([weather("City1", 1)]), "{agent}: {case}");
+        assert_eq!(turn(1)["response"], "Case 1: City1 has 1 degrees", "{agent}: {case}");
+        assert_eq!(turn(1)["tool_calls"], json!([]), "the call is of the first turn: {agent}: {case}");
+        assert_eq!(turn(2)["response"], "2 messages of the user", "{agent}: {case}");
+        let case = desk.one(agent, &["Case 1: weather", "not today"]);
+        assert!(responses(&case)[1].contains("not today"), "{agent}: {case}");
+    }
+}
+
 #[test]
 fn structured_responses_are_json_and_calls_before_errors_are_kept() {
     let oslo = json!({"name": "get_weather", "args": {"city": "Oslo"}});
