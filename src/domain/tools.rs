@@ -203,7 +203,6 @@ pub struct ToolCounts {
     /// Whether the agent's spans were to show its calls, and none came in a turn.
     pub lacks_spans: bool,
     /// Whether the agent has kept something of earlier conversations.
-    #[serde(default)]
     pub keeps_state: bool,
 }
 
