@@ -68,7 +68,8 @@ impl Session for CommandSession {
                 self.history.push(json!({"role": "user", "text": prompt}));
                 self.history.push(json!({"role": "model", "text": result.answer}));
                 self.state = result.state.or(self.state.take());
-                Ok(TurnOutcome { has_all_calls: result.has_all_calls, ..TurnOutcome::ANSWERED })
+                let (end, has_all_calls) = (result.end, result.has_all_calls);
+                Ok(TurnOutcome { end, has_all_calls, ..TurnOutcome::ANSWERED })
             }
             None => Err(self.lines.ended().await),
         }

@@ -2,11 +2,12 @@
 
 use super::budget::EVENT;
 use super::{AgentError, ErrorKind, OnEvent, TurnBudget};
-use crate::domain::{Content, Part, ProgramSpec, ToolCall};
+use crate::domain::{Content, Part, ProgramSpec, ToolCall, TurnEnd};
 use crate::formats::adk::{Event, read_event};
 use crate::formats::vertex::tool_input;
 use crate::process::clock::Stopwatch;
 use crate::process::{Program, Tail, open_file_limit_error};
+use serde::Deserialize;
 use serde_json::Value;
 use std::pin::pin;
 use std::time::Duration;
@@ -34,6 +35,10 @@ pub(super) struct ProgramResult {
     pub(super) answer: String,
     /// Whether the program reported its calls, as events or in the result.
     pub(super) has_all_calls: bool,
+    /// How the turn ended.
+    pub(super) end: TurnEnd,
+    /// The attributes in which a Python agent has kept something of earlier conversations; empty if there are none.
+    pub(super) kept_state: String,
 }
 
 impl ProgramResult {
@@ -223,7 +228,11 @@ fn said_by(value: &Value, short: &str) -> Result<Said, String> {
         let known = value.get("known").and_then(Value::as_bool);
         let has_all_calls =
             known.unwrap_or_else(|| value.get("predicted_trajectory").is_some_and(Value::is_array));
-        let end = ProgramResult { state, has_all_calls, ..ProgramResult::default() };
+        let end = value.get("end").filter(|end| !end.is_null()).map_or(Ok(TurnEnd::Answered), |end| {
+            TurnEnd::deserialize(end).map_err(|error| format!("\"end\" of the result: {error}"))
+        })?;
+        let kept_state = value["kept_state"].as_str().unwrap_or_default().to_string();
+        let end = ProgramResult { state, has_all_calls, end, kept_state, ..ProgramResult::default() };
         return result(value).map(|events| Said::Result(events, end));
     }
     if value.get("author").is_some() || value.get("content").is_some() {
@@ -279,6 +288,11 @@ mod tests {
         assert!(end.has_all_calls && end.state.is_none());
         assert_eq!(events.len(), 2);
         assert!(!events[0].is_final() && events[1].is_final());
+        let asks = r#"{"response": "Which one?", "end": "interrupted"}"#;
+        assert!(matches!(read_said(asks), Ok(Said::Result(_, end)) if end.end == TurnEnd::Interrupted));
+        assert!(
+            read_said(r#"{"response": "", "end": "so"}"#).is_err_and(|why| why.message.contains("\"end\""))
+        );
         assert!(matches!(read_said(r#"{"error": "no"}"#), Ok(Said::Error(why)) if why == "no"));
         assert!(read_said("garbage").is_err_and(|why| why.message.contains("not JSON")));
         assert!(read_said("{}").is_err_and(|why| why.message.contains("neither")));

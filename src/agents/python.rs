@@ -7,16 +7,37 @@ use super::{
     Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome,
 };
 use crate::domain::ProgramSpec;
+use crate::formats::adk::write_content;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The program that imports the agent and runs it.
+/// Reads the worker from standard input and runs it: a command line has a maximum length.
+const BOOT: &str = include_str!("../../assets/worker/boot.py");
+/// The program that imports the agent and runs it. The table of the libraries is in `functions.py`.
 const WORKER: &str = concat!(
     include_str!("../../assets/ask_evaltrail.py"),
+    include_str!("../../assets/worker/output.py"),
     include_str!("../../assets/agent_tools.py"),
-    include_str!("../../assets/agent_worker.py")
+    include_str!("../../assets/worker/messages.py"),
+    include_str!("../../assets/worker/results.py"),
+    include_str!("../../assets/worker/adapter.py"),
+    include_str!("../../assets/worker/libraries/openai_agents.py"),
+    include_str!("../../assets/worker/libraries/pydantic_ai.py"),
+    include_str!("../../assets/worker/libraries/langgraph.py"),
+    include_str!("../../assets/worker/libraries/langchain.py"),
+    include_str!("../../assets/worker/libraries/crewai.py"),
+    include_str!("../../assets/worker/libraries/agno.py"),
+    include_str!("../../assets/worker/libraries/agent_framework.py"),
+    include_str!("../../assets/worker/libraries/autogen.py"),
+    include_str!("../../assets/worker/libraries/llama_index.py"),
+    include_str!("../../assets/worker/libraries/smolagents.py"),
+    include_str!("../../assets/worker/libraries/strands.py"),
+    include_str!("../../assets/worker/libraries/adk.py"),
+    include_str!("../../assets/worker/functions.py"),
+    include_str!("../../assets/worker/state.py"),
+    include_str!("../../assets/worker/main.py")
 );
 /// The time limit for importing the agent. Importing some libraries takes 15 s.
 const IMPORTS_WITHIN: Duration = Duration::from_secs(120);
@@ -36,7 +57,12 @@ struct Workers {
     spec: ProgramSpec,
     /// The processes without a conversation.
     free: Mutex<Vec<ProgramLines>>,
+    /// What the agent is: its library, how its sessions are made, what it may keep between them.
+    about: Vec<(&'static str, String)>,
 }
+
+/// The keys of what the worker reports about the agent.
+const ABOUT: [&str; 3] = ["library", "sessions", "state"];
 
 /// A conversation.
 #[derive(Debug)]
@@ -54,24 +80,31 @@ impl PythonAgent {
     /// Starts a process, to learn whether the agent can be imported.
     pub(super) async fn connect(function: &str, program: &ProgramSpec) -> Result<PythonAgent, AgentError> {
         let mut spec = program.clone();
-        spec.argv.extend(["-c".into(), WORKER.into(), function.into()]);
-        let pool = Workers { spec, free: Mutex::default() };
-        let first = pool.start().await?;
+        spec.argv.extend(["-c".into(), BOOT.into(), function.into()]);
+        let mut pool = Workers { spec, free: Mutex::default(), about: vec![("python", "imported".into())] };
+        let (first, about) = pool.start().await?;
+        let found = |key: &&'static str| Some((*key, about[*key].as_str()?.to_string()));
+        pool.about.extend(ABOUT.iter().filter_map(found));
         pool.give_back(first);
         Ok(PythonAgent { pool: Arc::new(pool) })
     }
 }
 
 impl Workers {
-    async fn start(&self) -> Result<ProgramLines, AgentError> {
+    /// Starts a process. Returns it with what it reports about the agent.
+    async fn start(&self) -> Result<(ProgramLines, Value), AgentError> {
         let mut worker = ProgramLines::start(&self.spec)?;
         let mut budget = TurnBudget::new(READY, &Arc::default());
-        let said = tokio::time::timeout(IMPORTS_WITHIN, worker.line(&mut budget)).await.map_err(|_| {
+        let imported = async {
+            worker.tell(&WORKER.into()).await;
+            worker.line(&mut budget).await
+        };
+        let said = tokio::time::timeout(IMPORTS_WITHIN, imported).await.map_err(|_| {
             let why = format!("the agent was not imported within {} s", IMPORTS_WITHIN.as_secs());
             AgentError::new(ErrorKind::Setup, why)
         })??;
         match said {
-            Some(said) if said["ready"] == true => Ok(worker),
+            Some(mut said) if said["ready"] == true => Ok((worker, said["about"].take())),
             Some(said) => {
                 let why = said["error"].as_str().unwrap_or("the worker did not start");
                 Err(AgentError::new(ErrorKind::Setup, why))
@@ -88,7 +121,7 @@ impl Workers {
                 return Ok(worker);
             }
         }
-        self.start().await
+        self.start().await.map(|(worker, _)| worker)
     }
 
     fn give_back(&self, worker: ProgramLines) {
@@ -101,7 +134,7 @@ impl Workers {
 #[async_trait]
 impl Agent for PythonAgent {
     async fn hello(&self) -> AgentHello {
-        AgentHello { was_asked: true, about: vec![("python", "imported".into())], tools: Vec::new() }
+        AgentHello { was_asked: true, about: self.pool.about.clone(), tools: Vec::new() }
     }
 
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
@@ -127,8 +160,10 @@ impl Session for PythonSession {
         let prompt = turn.user.spoken_text();
         let request = json!({
             "prompt": prompt,
+            "user_content": write_content(turn.user),
             "turn": turn.number,
             "eval_id": self.opening.eval_id,
+            "user_id": self.opening.user_id,
             "session_id": self.opening.session_id,
             "state": self.opening.state,
             "history": self.history,
@@ -143,7 +178,11 @@ impl Session for PythonSession {
                 self.history.push(json!({"role": "user", "content": prompt}));
                 self.history.push(json!({"role": "assistant", "content": result.answer}));
                 self.state = result.state.or(self.state.take());
-                Ok(TurnOutcome { has_all_calls: result.has_all_calls, ..TurnOutcome::ANSWERED })
+                if !result.kept_state.is_empty() {
+                    self.opening.tools.keeps_state(&result.kept_state);
+                }
+                let (end, has_all_calls) = (result.end, result.has_all_calls);
+                Ok(TurnOutcome { end, has_all_calls, ..TurnOutcome::ANSWERED })
             }
             Ok(None) => Err(worker.ended().await),
             Err(error) => {

@@ -29,7 +29,8 @@ pub enum AgentSpec {
     Command(ProgramSpec),
     /// A Python function or agent object.
     Python {
-        /// The module, or the file, and the name in it: `desk.agent:root` or `agents/desk.py:run`.
+        /// The module, or the file, and the name in it: `desk.agent:root` or `agents/desk.py:run`. With `()` at the end, the
+        /// name is called for each session and returns the agent.
         function: String,
         /// Python. Without a program, that of the workspace.
         program: ProgramSpec,

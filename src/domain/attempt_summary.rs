@@ -109,14 +109,16 @@ impl AttemptSummary {
         self.metrics.iter().any(|metric| is_allowed_trajectory(&metric.metric))
     }
 
-    /// What to know beside the outcome: that the agent did not complete the last request, and that tools were not all
-    /// answered by stubs. Empty if there is nothing.
+    /// What to know beside the outcome: that the agent did not complete the last request, that tools were not all
+    /// answered by stubs, and that the agent kept something of earlier cases. Empty if there is nothing.
     pub fn remarks(&self) -> String {
         // The error of an errored attempt says what is missing.
         let is_missing = |tools: &ToolCounts| tools.missing > 0 && self.error.is_none();
         let tools = self.tools.filter(|tools| tools.is_mixed() || is_missing(tools)).map(ToolCounts::words);
         let end = self.end.words().map(str::to_string);
-        end.into_iter().chain(tools).collect::<Vec<_>>().join("; ")
+        let state = self.tools.filter(|tools| tools.keeps_state);
+        let state = state.map(|_| "the agent kept state of earlier cases".to_string());
+        end.into_iter().chain(tools).chain(state).collect::<Vec<_>>().join("; ")
     }
 
     /// Why the attempt did not pass: the error, or the explanation of the first metric that failed or, if none failed,

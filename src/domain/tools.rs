@@ -157,6 +157,9 @@ pub struct ToolUse {
     /// Whether the agent's spans were to show its calls, and none came in a turn.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub lacks_spans: bool,
+    /// The attributes in which the agent has kept something of earlier conversations; empty if there are none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub kept_state: String,
     /// The calls without an answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<MissingAnswer>,
@@ -199,6 +202,8 @@ pub struct ToolCounts {
     pub one_at_a_time: bool,
     /// Whether the agent's spans were to show its calls, and none came in a turn.
     pub lacks_spans: bool,
+    /// Whether the agent has kept something of earlier conversations.
+    pub keeps_state: bool,
 }
 
 impl ToolUse {
@@ -213,6 +218,7 @@ impl ToolUse {
             unused: self.unused.len() as u32,
             one_at_a_time: self.one_at_a_time,
             lacks_spans: self.lacks_spans,
+            keeps_state: !self.kept_state.is_empty(),
         }
     }
 }
@@ -229,7 +235,13 @@ impl ToolCounts {
             unused: self.unused + other.unused,
             one_at_a_time: self.one_at_a_time || other.one_at_a_time,
             lacks_spans: self.lacks_spans || other.lacks_spans,
+            keeps_state: self.keeps_state || other.keeps_state,
         }
+    }
+
+    /// Whether there is nothing to report but that the agent keeps state.
+    pub fn is_only_state(self) -> bool {
+        self == ToolCounts { keeps_state: true, ..ToolCounts::default() }
     }
 
     /// Whether calls were answered by anything but stubs for them.

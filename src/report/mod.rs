@@ -49,6 +49,11 @@ fn run_remarks(state: &RunState) -> Vec<String> {
     let alone = tools.filter(|tools| tools.one_at_a_time).map(|_| {
         "cases ran one at a time, because the calls of the agent's tools do not say to which case they belong".into()
     });
+    let keeps_state = tools.filter(|tools| tools.keeps_state).map(|_| {
+        "the agent keeps state between cases, so that a result may depend on other cases: let a function make the agent for \
+         each case (python:MODULE:NAME()); --json names the attributes that grew"
+            .into()
+    });
     let has_faults = state.plan.sets.iter().any(|set| !set.tools.faults.is_empty());
     let no_fault = (has_faults && tools.is_none_or(|tools| tools.faults == 0))
         .then(|| "no call matched a requested fault (--tool-fault)".to_string());
@@ -63,7 +68,8 @@ fn run_remarks(state: &RunState) -> Vec<String> {
         .filter(|shard| shard.of > 1)
         .map(|shard| format!("this is {}; evaltrail merge merges the shards to one run", shard.words()));
     let of_plan = gate.into_iter().chain(part).chain(not_run);
-    of_plan.chain(tools.map(ToolCounts::words)).chain(no_fault).chain(alone).chain(ends).collect()
+    let counts = tools.filter(|tools| !tools.is_only_state()).map(ToolCounts::words);
+    of_plan.chain(counts).chain(no_fault).chain(alone).chain(keeps_state).chain(ends).collect()
 }
 
 /// Which gate decides about a case, and how many cases pass it; `None` if each case has one attempt, which decides.

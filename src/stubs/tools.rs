@@ -182,6 +182,11 @@ impl AttemptTools {
         self.state().tool_use.lacks_spans = true;
     }
 
+    /// Notes the attributes in which the agent has kept something of earlier conversations.
+    pub fn keeps_state(&self, attributes: &str) {
+        self.state().tool_use.kept_state = attributes.to_string();
+    }
+
     /// Notes that a call did not say to which attempt it belongs.
     pub fn saw_unnamed_call(&self) {
         self.state().tool_use.one_at_a_time = true;
@@ -246,7 +251,8 @@ impl AttemptTools {
         let is_as_it_is = self.spec.stubs == StubMode::Off
             && self.spec.faults.is_empty()
             && tool_use.stubbed == 0
-            && !tool_use.lacks_spans;
+            && !tool_use.lacks_spans
+            && tool_use.kept_state.is_empty();
         if self.spec.stubs != StubMode::Off || tool_use.stubbed > 0 {
             tool_use.unused = state.stubs.unused();
         }

@@ -57,6 +57,7 @@ mod stubs;
 mod trial;
 mod past_runs;
 mod pytest_plugin;
+mod python_libraries;
 mod queue;
 mod triage;
 mod templates;

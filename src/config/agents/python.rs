@@ -30,7 +30,7 @@ impl PythonTable {
     }
 }
 
-/// `MODULE:NAME` or `FILE.py:NAME`.
+/// `MODULE:NAME` or `FILE.py:NAME`; with `()` at the end, `NAME` is called for each session.
 pub(super) fn parse(text: &str, base: &Path) -> Result<AgentSpec, AgentSpecError> {
     Ok(AgentSpec::Python {
         function: checked(text)?,
