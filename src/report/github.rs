@@ -60,7 +60,7 @@ fn annotation(
     });
     let line = |case: &&FailedCase| {
         let attempt = case.attempt(state)?;
-        Some(format!("{}: {}", attempt.eval_id, attempt.reason()))
+        Some(format!("{}: {}", attempt.eval_id, attempt.reason_with_model_errors()))
     };
     let mut text: Vec<String> = cases.iter().take(NAMED).filter_map(line).collect();
     if cases.len() > NAMED {

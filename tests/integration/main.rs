@@ -1,6 +1,7 @@
 //! All integration tests in one binary, so that it is linked once and its tests run in parallel. `cargo test --test
 //! integration explorer::` runs those of one file.
 
+mod a2a_texts;
 mod agents;
 mod answer_forms;
 mod any_input;
@@ -34,6 +35,7 @@ mod judges;
 mod keys;
 mod laws;
 mod machines;
+mod model_errors;
 mod npm;
 mod numbers;
 mod opened_runs;
@@ -51,6 +53,7 @@ mod runs;
 mod score;
 mod secrets;
 mod shards;
+mod server_output;
 mod stubs;
 mod trial;
 mod past_runs;
