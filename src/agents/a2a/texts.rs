@@ -22,7 +22,7 @@ pub(super) struct Texts {
     pending: Option<Message>,
     /// The ids and the texts of the messages that became events.
     done: HashSet<String>,
-    said: HashSet<String>,
+    known_texts: HashSet<String>,
     artifacts: Vec<Artifact>,
     /// The message of the status with which the task ended or paused.
     last: Option<Event>,
@@ -66,7 +66,7 @@ impl Texts {
     /// Adds a message or a piece of one. Returns the message before it as an event.
     pub(super) fn message(&mut self, id: &str, event: Event, source: Source) -> Option<Event> {
         let new = text_of(&event);
-        if self.is_done(id) || (source == Source::History && self.said.contains(&new)) {
+        if self.is_done(id) || (source == Source::History && self.known_texts.contains(&new)) {
             return None;
         }
         let Some(known) = &mut self.pending else {
@@ -98,7 +98,7 @@ impl Texts {
     pub(super) fn flush(&mut self) -> Option<Event> {
         let Message { id, event } = self.pending.take()?;
         self.note(&id);
-        self.said.insert(text_of(&event));
+        self.known_texts.insert(text_of(&event));
         Some(intermediate(event))
     }
 

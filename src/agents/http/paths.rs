@@ -115,11 +115,14 @@ impl CallPaths {
             && self.path.query(value).all().iter().all(has_name)
     }
 
-    /// The elements of a value that are calls: those with a name.
+    /// The elements of a value that are calls: those with a name. An empty list says that there are none.
     pub(super) fn nodes(&self, value: &Value) -> Vec<Value> {
-        let nodes = self.path.query(value).all().into_iter();
-        let nodes = nodes.flat_map(|node| node.as_array().map_or(std::slice::from_ref(node), Vec::as_slice));
-        nodes.filter(|node| self.name.query(node).first().is_some()).cloned().collect()
+        let elements = |node: &Value| match node {
+            Value::Array(items) if !items.is_empty() => items.clone(),
+            node => vec![node.clone()],
+        };
+        let is_call = |node: &Value| node.is_array() || self.name.query(node).first().is_some();
+        self.path.query(value).all().into_iter().flat_map(elements).filter(is_call).collect()
     }
 
     /// The calls in a value, each followed by its response if there is one.

@@ -297,5 +297,4 @@ fn repeated(message: Value) -> Value {
 }
 
 #[cfg(test)]
-#[path = "message_tests.rs"]
 mod tests;
