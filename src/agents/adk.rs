@@ -5,7 +5,7 @@ use super::adk_tools::declared;
 use super::budget::{EVENT, parse_answer};
 use super::remote::{Remote, said};
 use super::{Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
-use crate::domain::{SentSecrets, TurnEnd};
+use crate::domain::{ModelError, SentSecrets, TurnEnd};
 use crate::formats::adk::{Event, golden_events, read_event, write_message};
 use crate::process::clock::{Stopwatch, timeout};
 use async_trait::async_trait;
@@ -23,6 +23,14 @@ const TIDIES_WITHIN: Duration = Duration::from_secs(3);
 
 /// How long a server may take to describe its agents: those with toolsets connect to the servers of their tools.
 const DESCRIBES_WITHIN: Duration = Duration::from_secs(10);
+/// The waits before a session is created again. ADK's server fails if several cases create sessions in its database at the
+/// same time ("database is locked"); the agent has not done anything then.
+const CREATED_AGAIN_AFTER: [Duration; 4] = [
+    Duration::from_millis(50),
+    Duration::from_millis(150),
+    Duration::from_millis(400),
+    Duration::from_millis(1000),
+];
 
 /// An application on an ADK server.
 #[derive(Debug)]
@@ -181,7 +189,16 @@ impl AdkApp {
         if !events.is_empty() {
             body["events"] = events.clone().into();
         }
-        let (mut status, mut text) = self.call(Method::POST, &sessions, Some(body)).await?;
+        let (mut status, mut text) = self.call(Method::POST, &sessions, Some(body.clone())).await?;
+        let mut is_retried = false;
+        for wait in CREATED_AGAIN_AFTER {
+            if status != StatusCode::INTERNAL_SERVER_ERROR {
+                break;
+            }
+            tokio::time::sleep(wait).await;
+            (status, text) = self.call(Method::POST, &sessions, Some(body.clone())).await?;
+            is_retried = true;
+        }
         if is_other_dialect(status) {
             // ADK for Go and Java accept the id only in the path.
             let mut with_id = sessions.to_vec();
@@ -189,7 +206,8 @@ impl AdkApp {
             let body = json!({"state": opening.state});
             (status, text) = self.call(Method::POST, &with_id, Some(body)).await?;
         }
-        let taken = status == StatusCode::CONFLICT && opening.pinned;
+        // The id of another session is unique: if it is taken, an earlier try has created the session.
+        let taken = status == StatusCode::CONFLICT && (opening.pinned || is_retried);
         if !status.is_success() && !taken {
             return Err(AgentError::new(ErrorKind::Protocol, format!("no session: {}", said(status, &text))));
         }
@@ -322,7 +340,7 @@ fn in_seconds(event: &mut Event) -> bool {
 /// scores the turn.
 pub(super) fn failure_of(event: &Event) -> Option<String> {
     let is_empty = event.content.as_ref().is_none_or(|content| content.parts.is_empty());
-    event.error.clone().filter(|_| is_empty)
+    event.error.as_ref().filter(|_| is_empty && event.has_error_code).map(ModelError::text)
 }
 
 /// Reads an event. A data line with an `error` becomes an error.

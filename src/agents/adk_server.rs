@@ -6,12 +6,13 @@ use super::server::Server;
 use super::tools::{PLUGIN_OPTION, PluginFolder, REQUESTS};
 use crate::domain::{AgentServer, ProgramSpec};
 use std::path::Path;
+use std::sync::Arc;
 
 /// The address of an ADK server.
 pub(super) struct AdkAddress {
     pub(super) url: String,
     /// The server, if evaltrail started it.
-    pub(super) server: Option<Server>,
+    pub(super) server: Option<Arc<Server>>,
     /// The plugin that the server has loaded.
     pub(super) plugin: Option<PluginFolder>,
 }

@@ -15,7 +15,7 @@ use super::observed::ObservedSession;
 use super::openai::OpenaiAgent;
 use super::python::PythonAgent;
 use super::remote::{Remote, setup};
-use super::server::Server;
+use super::server::{ServedSession, Server};
 use super::sub_agent::SubAgentFolder;
 use super::tools::{Admission, Interception, PluginFolder};
 use super::{Agent, AgentError, AgentHello, ErrorKind, Opening, Replay, Session};
@@ -147,8 +147,8 @@ pub async fn greet(spec: &AgentSpec, limit: Duration) -> Result<AgentHello, Agen
 #[derive(Debug)]
 struct ServedAgent {
     agent: Box<dyn Agent>,
-    /// Stopped when this is dropped.
-    server: Mutex<Option<Server>>,
+    /// Stopped when this and the sessions are dropped.
+    server: Mutex<Option<Arc<Server>>>,
     #[expect(dead_code, reason = "deleted with the connection")]
     folders: ServerFolders,
 }
@@ -223,10 +223,11 @@ async fn connected_with_tools(
 impl Agent for ServedAgent {
     /// The server's own words say less than its output, for example when the agent cannot be imported.
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
-        let opened = self.agent.open(opening).await;
-        match (opened, self.server.lock().await.as_ref()) {
-            (Err(error), Some(server)) if error.kind == ErrorKind::Protocol => Err(server.explain(error)),
-            (opened, _) => opened,
+        let Some(server) = self.server.lock().await.clone() else { return self.agent.open(opening).await };
+        let mark = server.mark();
+        match self.agent.open(opening).await {
+            Ok(session) => Ok(Box::new(ServedSession { session, server })),
+            Err(error) => Err(server.explain_since(error, mark).await),
         }
     }
 
@@ -239,19 +240,21 @@ impl Agent for ServedAgent {
     }
 
     async fn explain(&self, error: AgentError) -> AgentError {
-        match self.server.lock().await.as_ref() {
-            Some(server) => server.explain(error),
+        match self.server.lock().await.clone() {
+            Some(server) => server.explain(error).await,
             None => error,
         }
     }
 
     async fn died(&self) -> Option<String> {
-        self.server.lock().await.as_mut()?.died()
+        self.server.lock().await.clone()?.died().await
     }
 
     async fn finish(&self) {
         self.agent.finish().await;
-        self.server.lock().await.take();
+        if let Some(server) = self.server.lock().await.take() {
+            server.stop().await;
+        }
     }
 }
 
@@ -266,22 +269,24 @@ async fn connected(
             let folder = SubAgentFolder::write(app, agent_name, program)?;
             let server = AgentServer::Start(folder.program(program)?);
             let AdkAddress { url, server, plugin } = adk_address(&server).await?;
-            let agent = within(limit, &url, AdkAgent::connect(&url, &folder.app, sent)).await?;
-            let loaded = within(limit, &url, agent.load()).await;
-            loaded.map_err(|error| server.as_ref().map_or(error.clone(), |server| server.explain(error)))?;
-            let folders = ServerFolders { agent: Some(folder), plugin };
-            Box::new(ServedAgent { agent: Box::new(agent), server: Mutex::new(server), folders })
+            let connecting = async {
+                let agent = within(limit, &url, AdkAgent::connect(&url, &folder.app, sent)).await?;
+                within(limit, &url, agent.load()).await.map(|()| agent)
+            };
+            let agent = explained(connecting.await, &server).await?;
+            served(Box::new(agent), server, ServerFolders { agent: Some(folder), plugin })
         }
         AgentSpec::Adk { server, app, .. } => {
             let AdkAddress { url, server, plugin } = adk_address(server).await?;
-            let agent = within(limit, &url, AdkAgent::connect(&url, app, sent)).await?;
-            let folders = ServerFolders { agent: None, plugin };
-            Box::new(ServedAgent { agent: Box::new(agent), server: Mutex::new(server), folders })
+            let connected = within(limit, &url, AdkAgent::connect(&url, app, sent)).await;
+            let agent = explained(connected, &server).await?;
+            served(Box::new(agent), server, ServerFolders { agent: None, plugin })
         }
         AgentSpec::Server(spec) => {
             let (address, started) = address_of(&spec.server, &spec.path).await?;
-            let agent = within(limit, &address, connected_to_server(&address, spec, sent)).await?;
-            served(agent, started)
+            let connected = within(limit, &address, connected_to_server(&address, spec, sent)).await;
+            let agent = explained(connected, &started).await?;
+            served(agent, started, ServerFolders::default())
         }
         AgentSpec::Python { function, program } => Box::new(PythonAgent::connect(function, program).await?),
         AgentSpec::Command(program) => Box::new(CommandAgent::new(program.clone())),
@@ -319,24 +324,32 @@ async fn connected_to_server(
 pub(super) async fn address_of(
     server: &AgentServer,
     path: &str,
-) -> Result<(String, Option<Server>), AgentError> {
+) -> Result<(String, Option<Arc<Server>>), AgentError> {
     match server {
         AgentServer::Url(url) => Ok((url.clone(), None)),
         AgentServer::Start(program) => {
-            let mut server = Server::start(program)?;
+            let server = Server::start(program)?;
             server.wait_until_up(Remote::plain(&server.url(), &Arc::default())?.client()).await?;
             let address = format!("{}{path}", server.url());
             let origin = |text: &str| url::Url::parse(text).map(|url| url.origin());
             if origin(&address) != origin(&server.url()) {
                 return Err(setup(format!("{path:?} is not a path of the server")));
             }
-            Ok((address, Some(server)))
+            Ok((address, Some(Arc::new(server))))
         }
     }
 }
 
-fn served(agent: Box<dyn Agent>, server: Option<Server>) -> Box<dyn Agent> {
-    Box::new(ServedAgent { agent, server: Mutex::new(server), folders: ServerFolders::default() })
+fn served(agent: Box<dyn Agent>, server: Option<Arc<Server>>, folders: ServerFolders) -> Box<dyn Agent> {
+    Box::new(ServedAgent { agent, server: Mutex::new(server), folders })
+}
+
+/// The outcome of connecting to an agent, with the output of its server if it failed.
+async fn explained<T>(outcome: Result<T, AgentError>, server: &Option<Arc<Server>>) -> Result<T, AgentError> {
+    match (outcome, server) {
+        (Err(error), Some(server)) => Err(server.explain(error).await),
+        (outcome, _) => outcome,
+    }
 }
 
 async fn within<T>(

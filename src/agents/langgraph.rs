@@ -6,7 +6,7 @@ use super::messages::{
 };
 use super::remote::{Items, Remote, setup, words_of};
 use super::{Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
-use crate::domain::{LanggraphSettings, Part, TurnEnd};
+use crate::domain::{Content, LanggraphSettings, ModelError, Part, TurnEnd};
 use crate::formats::adk::Event;
 use crate::process::clock::Stopwatch;
 use async_trait::async_trait;
@@ -252,6 +252,15 @@ impl LanggraphSession {
         }
     }
 
+    /// Reads the messages after the user's last one from the thread's state: nodes may add messages that the updates do not
+    /// contain in a known form. Those that were read before are left out.
+    async fn read_state(&mut self, on_event: OnEvent<'_>, began: &Stopwatch) {
+        let Some(values) = self.values().await else { return };
+        for event in self.updates.of_state(&values) {
+            on_event(Event { at: Some(began.elapsed().as_secs_f64()), ..event });
+        }
+    }
+
     async fn read(
         &mut self,
         mut items: Items<'_>,
@@ -303,6 +312,7 @@ impl Session for LanggraphSession {
         let remote = self.server.remote.clone();
         let url = remote.url(&["threads", &self.thread, "runs", "stream"]);
         let response = remote.begin_turn(url, &body, &HeaderMap::new()).await?;
+        self.updates.has_response = false;
         let end = self.read(remote.items(response, turn.budget), on_event, &began).await?;
         if self.input != MESSAGES
             && end.is_answered()
@@ -310,6 +320,9 @@ impl Session for LanggraphSession {
         {
             let at = Some(began.elapsed().as_secs_f64());
             on_event(Event { at, ..event_with("agent", vec![Part::text(text)]) });
+        }
+        if self.input == MESSAGES && end.is_answered() && !self.updates.has_response {
+            self.read_state(on_event, &began).await;
         }
         Ok(TurnOutcome { end, ..TurnOutcome::ANSWERED })
     }
@@ -349,6 +362,10 @@ fn error_words(value: &Value) -> String {
 #[derive(Debug, Default)]
 struct Updates {
     seen: HashSet<String>,
+    /// The texts, calls and results that were read from messages without an id in this turn.
+    anonymous: Vec<Content>,
+    /// Whether a text of the agent was read in this turn.
+    has_response: bool,
 }
 
 impl Updates {
@@ -358,11 +375,45 @@ impl Updates {
         for (node, update) in update.as_object().into_iter().flatten() {
             let one = std::slice::from_ref(update);
             let updates = update.as_array().map_or(one, Vec::as_slice);
-            for message in updates.iter().filter_map(messages_in).flat_map(after_user) {
-                let id = message["id"].as_str().unwrap_or_default();
-                if id.is_empty() || self.seen.insert(id.to_string()) {
-                    events.extend(event_of(message, subgraph.unwrap_or(node)));
+            for messages in updates.iter().filter_map(messages_in) {
+                for message in after_user(&messages) {
+                    let id = message["id"].as_str().unwrap_or_default();
+                    if !id.is_empty() && !self.seen.insert(id.to_string()) {
+                        continue;
+                    }
+                    events.extend(thoughts_of(message, subgraph.unwrap_or(node)));
+                    let event = event_of(message, subgraph.unwrap_or(node));
+                    self.note(id, event.as_ref());
+                    events.extend(event);
                 }
+            }
+        }
+        events
+    }
+
+    fn note(&mut self, id: &str, event: Option<&Event>) {
+        let Some(content) = event.and_then(|event| event.content.as_ref()) else { return };
+        self.has_response |= content.has_text() && content.calls().next().is_none();
+        if id.is_empty() {
+            self.anonymous.push(content.clone());
+        }
+    }
+
+    /// The events of the messages in a thread's state that were not read before. The server gives an id to messages that had
+    /// none in the updates.
+    fn of_state(&mut self, values: &Value) -> Vec<Event> {
+        let messages = messages_in(values).unwrap_or_default();
+        let mut events = Vec::new();
+        for message in after_user(&messages) {
+            let id = message["id"].as_str().unwrap_or_default();
+            if !id.is_empty() && !self.seen.insert(id.to_string()) {
+                continue;
+            }
+            let Some(event) = event_of(message, "agent") else { continue };
+            let same = self.anonymous.iter().position(|known| Some(known) == event.content.as_ref());
+            match same {
+                Some(at) => drop(self.anonymous.remove(at)),
+                None => events.push(event),
             }
         }
         events
@@ -377,18 +428,64 @@ fn decision(text: &str) -> Value {
     }
 }
 
-/// The messages of an update: a list, or a single one.
-fn messages_in(update: &Value) -> Option<&[Value]> {
-    match update.get(MESSAGES)? {
-        Value::Array(messages) => Some(messages),
-        one @ Value::Object(_) => Some(std::slice::from_ref(one)),
-        _ => None,
+/// The messages of an update: a list, or a single one. As in `add_messages` of LangGraph, a message is an object, a pair of
+/// role and content, or a text of the user; a node's text is one of the agent.
+fn messages_in(update: &Value) -> Option<Vec<Value>> {
+    let messages = match update.get(MESSAGES)? {
+        Value::Array(messages) if pair(messages).is_none() => messages.iter().collect(),
+        Value::Null => Vec::new(),
+        one => vec![one],
+    };
+    Some(messages.into_iter().map(message_of).collect())
+}
+
+fn message_of(message: &Value) -> Value {
+    match message {
+        Value::Array(items) => match pair(items) {
+            Some((role, content)) => json!({"role": role, "content": content}),
+            None => json!({"role": "assistant", "content": items}),
+        },
+        Value::Object(_) => message.clone(),
+        other => json!({"role": "assistant", "content": super::messages::text_of(other)}),
     }
+}
+
+/// A message as a pair of role and content.
+fn pair(items: &[Value]) -> Option<(&str, &Value)> {
+    let [Value::String(role), content] = items else { return None };
+    let is_role = matches!(kind_of(role), Kind::Agent | Kind::User | Kind::Tool | Kind::System);
+    is_role.then_some((role.as_str(), content))
+}
+
+/// Who a message is from.
+#[derive(PartialEq)]
+enum Kind {
+    Agent,
+    User,
+    Tool,
+    System,
+    Other,
+}
+
+/// The kind of a type of LangChain's messages, or of a role.
+fn kind_of(name: &str) -> Kind {
+    match name {
+        "ai" | "AIMessage" | "AIMessageChunk" | "assistant" | "model" => Kind::Agent,
+        "human" | "HumanMessage" | "HumanMessageChunk" | "user" => Kind::User,
+        "tool" | "ToolMessage" | "ToolMessageChunk" | "function" | "FunctionMessage" => Kind::Tool,
+        "system" | "SystemMessage" | "developer" | "remove" | "RemoveMessage" => Kind::System,
+        _ => Kind::Other,
+    }
+}
+
+fn kind_of_message(message: &Value) -> Kind {
+    let name = ["type", "role"].into_iter().find_map(|key| message[key].as_str());
+    kind_of(name.unwrap_or_default())
 }
 
 /// The messages after the last one of the user.
 fn after_user(messages: &[Value]) -> &[Value] {
-    let is_user = |message: &Value| matches!(message["type"].as_str(), Some("human" | "HumanMessage"));
+    let is_user = |message: &Value| kind_of_message(message) == Kind::User;
     let from = messages.iter().rposition(is_user).map_or(0, |at| at + 1);
     &messages[from..]
 }
@@ -396,31 +493,94 @@ fn after_user(messages: &[Value]) -> &[Value] {
 fn event_of(message: &Value, place: &str) -> Option<Event> {
     let text = |key: &str| message[key].as_str().filter(|text| !text.is_empty());
     let author = text("name").unwrap_or(place);
-    match text("type")? {
-        "ai" | "AIMessage" | "AIMessageChunk" => {
-            let said = content_text(&message["content"]);
+    match kind_of_message(message) {
+        // A message of an unknown role is shown as one of the agent.
+        Kind::Agent | Kind::Other => {
+            let said = said_in(&message["content"]);
             let said = (!said.is_empty()).then(|| Part::text(said));
             let list = |key: &str| message[key].as_array().cloned().unwrap_or_default();
             let calls = list("tool_calls").into_iter().chain(list("invalid_tool_calls"));
-            let calls = calls.map(|call| {
-                call_part(call["name"].as_str().unwrap_or_default(), call["id"].as_str(), &call["args"])
-            });
+            let calls = calls.map(|call| call_of(&call)).chain(called_in_blocks(message));
             let parts: Vec<Part> = said.into_iter().chain(calls).collect();
             let usage = usage_of(&message["usage_metadata"]);
-            let model_version = message["response_metadata"]["model_name"].as_str().map(str::to_string);
-            (!parts.is_empty() || usage.is_some()).then(|| Event {
+            let about = &message["response_metadata"];
+            let model_version = about["model_name"].as_str().map(str::to_string);
+            let error = finish_of(about);
+            (!parts.is_empty() || usage.is_some() || error.is_some()).then(|| Event {
                 usage,
                 model_version,
+                error,
                 ..event_with(author, parts)
             })
         }
-        "tool" | "ToolMessage" => {
+        Kind::Tool => {
             let response = value_in(&content_text(&message["content"]));
             let part = response_part(text("name").unwrap_or_default(), text("tool_call_id"), response);
             Some(event_with(place, vec![part]))
         }
-        _ => None,
+        Kind::User | Kind::System => None,
     }
+}
+
+/// The texts of a content, without the blocks that are thoughts.
+fn said_in(content: &Value) -> String {
+    let is_said = |block: &&Value| !matches!(block["type"].as_str(), Some("thinking" | "reasoning"));
+    match content {
+        Value::Array(blocks) => content_text(&blocks.iter().filter(is_said).cloned().collect()),
+        text => content_text(text),
+    }
+}
+
+/// What the model thought: blocks of the content, or a member of DeepSeek's and others' messages.
+fn thoughts_of(message: &Value, place: &str) -> Option<Event> {
+    let words = |block: &Value| {
+        let is_thought = matches!(block["type"].as_str(), Some("thinking" | "reasoning"));
+        let keys = ["thinking", "reasoning", "text", "summary"];
+        let text = keys.iter().map(|key| content_text(&block[*key])).find(|text| !text.is_empty());
+        text.filter(|_| is_thought)
+    };
+    let blocks = message["content"].as_array().into_iter().flatten().filter_map(words);
+    let member = content_text(&message["additional_kwargs"]["reasoning_content"]);
+    let thoughts: Vec<Part> = blocks
+        .chain(Some(member).filter(|text| !text.is_empty()))
+        .map(|text| Part { thought: true, ..Part::text(text) })
+        .collect();
+    let is_of_agent = kind_of_message(message) == Kind::Agent && !thoughts.is_empty();
+    is_of_agent.then(|| Event { is_intermediate: true, ..event_with(place, thoughts) })
+}
+
+/// A call in LangChain's form (`args`) or in OpenAI's (`function`).
+fn call_of(call: &Value) -> Part {
+    let function = call.get("function").filter(|function| function.is_object()).unwrap_or(call);
+    let arguments = ["args", "arguments", "input"].into_iter().find_map(|key| function.get(key));
+    call_part(
+        function["name"].as_str().unwrap_or_default(),
+        call["id"].as_str(),
+        arguments.unwrap_or(&Value::Null),
+    )
+}
+
+/// The calls in the content of a message that has no list of calls: blocks of Anthropic, or the older `function_call`.
+fn called_in_blocks(message: &Value) -> Vec<Part> {
+    let has_list = |key: &str| message[key].as_array().is_some_and(|list| !list.is_empty());
+    if has_list("tool_calls") || has_list("invalid_tool_calls") {
+        return Vec::new();
+    }
+    let more = &message["additional_kwargs"];
+    let lists = message["content"].as_array().into_iter().chain(more["tool_calls"].as_array()).flatten();
+    let is_call = |block: &&Value| block["type"] == "tool_use" || block["function"].is_object();
+    let legacy =
+        [&message["function_call"], &more["function_call"]].into_iter().find(|call| call.is_object());
+    lists.filter(is_call).chain(legacy).map(call_of).collect()
+}
+
+/// Why the model stopped early, from the metadata of its response: the names of OpenAI, Gemini and Anthropic, Ollama, and
+/// Bedrock.
+fn finish_of(about: &Value) -> Option<ModelError> {
+    let keys = ["finish_reason", "stop_reason", "done_reason", "stopReason"];
+    let reason = keys.into_iter().find_map(|key| about[key].as_str());
+    let blocked = about["prompt_feedback"]["block_reason"].as_str();
+    ModelError::of_finish(reason, None).or_else(|| ModelError::of_finish(blocked, None))
 }
 
 #[cfg(test)]
@@ -448,6 +608,66 @@ mod tests {
         let event = &updates.take(&json!({"tools": [{"messages": tool}]}), "clerk:1")[0];
         let response = event.content.as_ref().unwrap().responses().next().unwrap();
         assert_eq!((response.response.clone(), event.author.as_str()), (json!({"ok": true}), "clerk"));
+    }
+
+    #[test]
+    fn messages_are_read_in_every_form_of_a_node() {
+        let said = |messages: Value| {
+            let mut updates = Updates::default();
+            let events = updates.take(&json!({"echo": {"messages": messages}}), "");
+            let texts: Vec<String> =
+                events.iter().map(|event| event.content.as_ref().unwrap().spoken_text()).collect();
+            (texts, updates.has_response)
+        };
+        for messages in [
+            json!([{"role": "assistant", "content": "Echo hi"}]),
+            json!({"role": "assistant", "content": "Echo hi"}),
+            json!([["ai", "Echo hi"]]),
+            json!(["assistant", "Echo hi"]),
+            json!("Echo hi"),
+            json!(["Echo hi"]),
+            json!([{"type": "ai", "content": "Echo hi"}]),
+            json!([["user", "hi"], ["ai", "Echo hi"]]),
+            json!([{"role": "narrator", "content": "Echo hi"}]),
+        ] {
+            assert_eq!(said(messages.clone()), (vec!["Echo hi".to_string()], true), "{messages}");
+        }
+        assert_eq!(said(json!([["human", "hi"]])), (vec![], false));
+        assert_eq!(said(Value::Null), (vec![], false));
+    }
+
+    #[test]
+    fn the_state_adds_only_messages_that_were_not_read() {
+        let mut updates = Updates::default();
+        updates.take(&json!({"echo": {"messages": [["ai", "one"]]}}), "");
+        let state = json!({"messages": [
+            {"type": "human", "content": "hi", "id": "h"},
+            {"type": "ai", "content": "one", "id": "a"},
+            {"type": "ai", "content": "two", "id": "b"},
+        ]});
+        let texts: Vec<String> = updates
+            .of_state(&state)
+            .iter()
+            .map(|event| event.content.as_ref().unwrap().spoken_text())
+            .collect();
+        assert_eq!(texts, ["two"]);
+        assert!(updates.of_state(&state).is_empty(), "each is read once");
+    }
+
+    #[test]
+    fn calls_thoughts_and_finish_reasons_are_read_in_other_forms() {
+        let block = json!({"type": "tool_use", "id": "c", "name": "t", "input": {"n": 1}});
+        let thinking = json!({"type": "thinking", "thinking": "hm"});
+        let message = json!({"role": "assistant", "content": [thinking, {"type": "text", "text": "so"}, block],
+            "response_metadata": {"stop_reason": "max_tokens"}});
+        let event = event_of(&message, "n").unwrap();
+        let content = event.content.unwrap();
+        assert_eq!((content.spoken_text().as_str(), content.calls().count()), ("so", 1));
+        assert_eq!(event.error.unwrap().code, "max_tokens");
+        assert_eq!(thoughts_of(&message, "n").unwrap().content.unwrap().parts[0].text.as_deref(), Some("hm"));
+        let openai = json!({"role": "assistant", "content": "", "tool_calls": [{"id": "c", "function": {"name": "t", "arguments": "{\"n\": 1}"}}]});
+        let content = event_of(&openai, "n").unwrap().content.unwrap();
+        assert_eq!(content.calls().next().unwrap().args, json!({"n": 1}).as_object().cloned());
     }
 
     #[test]

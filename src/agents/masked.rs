@@ -148,10 +148,11 @@ impl StreamedText {
     }
 }
 
-fn mask_event(secrets: &Secrets, event: &mut Event) {
+pub(super) fn mask_event(secrets: &Secrets, event: &mut Event) {
     let texts = [&mut event.invocation_id, &mut event.author];
-    let optional = [&mut event.error, &mut event.model_version].into_iter().flatten();
-    texts.into_iter().chain(optional).for_each(|text| secrets.mask_text(text));
+    let error = event.error.iter_mut();
+    let error = error.flat_map(|error| [&mut error.author, &mut error.code, &mut error.message]);
+    texts.into_iter().chain(&mut event.model_version).chain(error).for_each(|text| secrets.mask_text(text));
     if let Some(content) = &mut event.content {
         mask_content(secrets, content);
     }

@@ -40,6 +40,14 @@ pub(super) fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_string)
 }
 
+/// The arguments of a call as text: a text as it is, an object or a list as JSON. Empty for null.
+pub(super) fn arguments_text(arguments: &Value) -> String {
+    match arguments {
+        Value::Null => String::new(),
+        arguments => text_of(arguments),
+    }
+}
+
 /// A tool's result that is a text: the JSON in it, if it is JSON.
 pub(super) fn value_in(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| text.into())
@@ -90,21 +98,46 @@ pub(super) fn partial_text(author: &str, text: impl Into<String>) -> Event {
     Event { partial: true, ..event_with(author, vec![Part::text(text)]) }
 }
 
-/// Token counts under the names of OpenAI (`prompt_tokens`, `completion_tokens`) or of LangChain (`input_tokens`,
-/// `output_tokens`).
+/// Token counts under the names of OpenAI (`prompt_tokens`, `completion_tokens`), of LangChain (`input_tokens`,
+/// `output_tokens`) or of the AI SDK (`inputTokens`, `outputTokens`).
 pub(super) fn usage_of(usage: &Value) -> Option<Usage> {
-    let count = |names: [&str; 2]| names.iter().find_map(|name| token_count(&usage[*name]));
-    let prompt = count(["prompt_tokens", "input_tokens"])?;
+    let count = |names: &[&str]| names.iter().find_map(|name| token_count(&usage[*name]));
+    let prompt = count(&["prompt_tokens", "input_tokens", "inputTokens", "promptTokens"])?;
     let details = |names: [&str; 2], key: &str| names.iter().find_map(|name| token_count(&usage[*name][key]));
     let cached = details(["prompt_tokens_details", "input_tokens_details"], "cached_tokens");
     let thoughts = details(["completion_tokens_details", "output_tokens_details"], "reasoning_tokens");
-    let output = count(["completion_tokens", "output_tokens"]);
+    let output = count(&["completion_tokens", "output_tokens", "outputTokens", "completionTokens"]);
+    let cached = cached.or_else(|| count(&["cachedInputTokens"]));
+    let thoughts = thoughts.or_else(|| count(&["reasoningTokens"]));
+    let total =
+        ["total_tokens", "totalTokens"].iter().map(|name| &usage[*name]).find(|total| !total.is_null());
     let raw = json!({
         "promptTokenCount": prompt,
         "candidatesTokenCount": output,
-        "totalTokenCount": usage["total_tokens"],
+        "totalTokenCount": total,
     });
     Some(Usage { prompt: Some(prompt), cached, tool_use: None, candidates: output, thoughts, raw })
+}
+
+/// The counts of two model calls as one.
+pub(super) fn summed(first: &Usage, second: &Usage) -> Usage {
+    let sum = |of: fn(&Usage) -> Option<f64>| match (of(first), of(second)) {
+        (None, None) => None,
+        (one, other) => Some(one.unwrap_or(0.0) + other.unwrap_or(0.0)),
+    };
+    let total = |usage: &Usage| finite_number(&usage.raw["totalTokenCount"]);
+    let total = total(first).zip(total(second)).map(|(one, other)| one + other);
+    let (prompt, candidates) = (sum(|usage| usage.prompt), sum(|usage| usage.candidates));
+    let raw =
+        json!({"promptTokenCount": prompt, "candidatesTokenCount": candidates, "totalTokenCount": total});
+    Usage {
+        prompt,
+        cached: sum(|usage| usage.cached),
+        tool_use: sum(|usage| usage.tool_use),
+        candidates,
+        thoughts: sum(|usage| usage.thoughts),
+        raw,
+    }
 }
 
 fn token_count(value: &Value) -> Option<f64> {

@@ -29,6 +29,7 @@ mod error;
 mod http;
 mod kind;
 mod langgraph;
+mod last_output;
 mod masked;
 mod mcp;
 mod messages;

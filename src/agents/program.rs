@@ -1,9 +1,10 @@
 //! A program that is asked in lines of JSON: for each request, events and then one result.
 
 use super::budget::EVENT;
+use super::last_output::last_output;
 use super::{AgentError, ErrorKind, OnEvent, TurnBudget};
 use crate::domain::{Content, Part, ProgramSpec, ToolCall, TurnEnd};
-use crate::formats::adk::{Event, read_event};
+use crate::formats::adk::{Event, read_event, reported_error};
 use crate::formats::vertex::tool_input;
 use crate::process::clock::Stopwatch;
 use crate::process::{Program, Tail, open_file_limit_error};
@@ -155,8 +156,8 @@ impl ProgramLines {
             _ => "the program closed its output before it gave a result".to_string(),
         };
         self.stderr.whole().await;
-        let last = self.stderr.lines(8);
-        let last = if last.is_empty() { String::new() } else { format!("; its last output:\n{last}") };
+        let last = last_output(&self.stderr.text_since(0), 8);
+        let last = if last.is_empty() { String::new() } else { format!("; its last output: {last}") };
         AgentError::new(ErrorKind::Protocol, format!("{how}{last}"))
     }
 }
@@ -235,7 +236,9 @@ fn said_by(value: &Value, short: &str) -> Result<Said, String> {
         let end = ProgramResult { state, has_all_calls, end, kept_state, ..ProgramResult::default() };
         return result(value).map(|events| Said::Result(events, end));
     }
-    if value.get("author").is_some() || value.get("content").is_some() {
+    let is_event =
+        ["author", "content", "errorCode", "error_code"].iter().any(|key| value.get(key).is_some());
+    if is_event {
         let event = read_event(value).map_err(|error| format!("an event cannot be read: {error}"))?;
         return Ok(Said::Event(Box::new(event)));
     }
@@ -260,6 +263,10 @@ fn result(value: &Value) -> Result<Vec<Event>, String> {
     if let Some(response) = value.get("response").filter(|r| !r.is_null()) {
         let text = response.as_str().ok_or("\"response\" is not a string")?;
         events.push(event(vec![Part::text(text)]));
+    }
+    if let Some(error) = reported_error(value) {
+        let author = "agent".to_string();
+        events.push(Event { author, error: Some(error), ..Event::default() });
     }
     Ok(events)
 }
@@ -293,6 +300,9 @@ mod tests {
         assert!(
             read_said(r#"{"response": "", "end": "so"}"#).is_err_and(|why| why.message.contains("\"end\""))
         );
+        let blocked = r#"{"response": null, "errorCode": "SAFETY", "errorMessage": "blocked"}"#;
+        let Ok(Said::Result(events, _)) = read_said(blocked) else { panic!("a result") };
+        assert_eq!(events[0].error.as_ref().unwrap().text(), "SAFETY: blocked");
         assert!(matches!(read_said(r#"{"error": "no"}"#), Ok(Said::Error(why)) if why == "no"));
         assert!(read_said("garbage").is_err_and(|why| why.message.contains("not JSON")));
         assert!(read_said("{}").is_err_and(|why| why.message.contains("neither")));

@@ -28,6 +28,14 @@ const BEGINNING: usize = 16 << 10;
 /// The maximum length of the server's own words in an error message, in characters.
 const LONGEST_WORDS: usize = 500;
 
+/// The body of a request.
+pub(super) enum Body<'a> {
+    None,
+    Json(&'a Value),
+    /// A form: its content type and its bytes.
+    Form(String, Vec<u8>),
+}
+
 /// The server of an agent.
 #[derive(Debug)]
 pub(super) struct Remote {
@@ -114,7 +122,7 @@ impl Remote {
         &self,
         method: Method,
         url: Url,
-        body: Option<&Value>,
+        body: &Body<'_>,
         more: &HeaderMap,
     ) -> Result<Response, AgentError> {
         // Keys are sent only to the server to which they belong.
@@ -127,8 +135,9 @@ impl Remote {
                 .headers(trace::headers());
             let request = if is_same { request.headers(self.headers.clone()) } else { request };
             match body {
-                Some(body) => request.json(body),
-                None => request,
+                Body::Json(body) => request.json(body),
+                Body::Form(kind, bytes) => request.header(CONTENT_TYPE, kind.as_str()).body(bytes.clone()),
+                Body::None => request,
             }
         };
         let send = async |request: RequestBuilder| request.send().await.map_err(|error| self.broken(error));
@@ -148,6 +157,17 @@ impl Remote {
         method: Method,
         url: Url,
         body: Option<&Value>,
+        headers: &HeaderMap,
+    ) -> Result<(StatusCode, String), AgentError> {
+        self.call_with(method, url, &body.map_or(Body::None, Body::Json), headers).await
+    }
+
+    /// [`Remote::call`] with any body.
+    pub(super) async fn call_with(
+        &self,
+        method: Method,
+        url: Url,
+        body: &Body<'_>,
         headers: &HeaderMap,
     ) -> Result<(StatusCode, String), AgentError> {
         let calling = async {
@@ -190,7 +210,7 @@ impl Remote {
         body: &Value,
         headers: &HeaderMap,
     ) -> Result<Response, AgentError> {
-        self.exchange(Method::POST, url, Some(body), headers, &[]).await
+        self.exchange(Method::POST, url, &Body::Json(body), headers, &[]).await
     }
 
     /// Sends the request of a turn with any method. Errors: the status is not one of `accepted`, or not that of success if
@@ -199,7 +219,7 @@ impl Remote {
         &self,
         method: Method,
         url: Url,
-        body: Option<&Value>,
+        body: &Body<'_>,
         headers: &HeaderMap,
         accepted: &[u16],
     ) -> Result<Response, AgentError> {

@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 const CHECKS_WITHIN: Duration = Duration::from_secs(30);
 /// The maximum length of a reply that is displayed, in characters.
 const SHOWN: usize = 4000;
+/// The maximum length of a line of a reply, or of a value in it, in characters.
+const LONGEST_LINE: usize = 200;
 
 pub(super) fn agents(args: AgentsArgs) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
@@ -119,18 +121,28 @@ async fn check_one(args: &AgentCheckArgs) -> anyhow::Result<Exit> {
 /// Displays what was sent, what came back, and what each path of the template found in it. It is a failure if the path of
 /// the response found nothing.
 fn show_probe(probe: &TemplateProbe) -> Exit {
-    let cut = |text: &str| clean(&text.chars().take(SHOWN).collect::<String>()).into_owned();
+    let cut = |text: &str| {
+        let lines: Vec<String> = text.lines().map(|line| shortened(&clean(line))).collect();
+        lines.join("\n").chars().take(SHOWN).collect::<String>()
+    };
     say(&format!("\nrequest   {}", clean_line(&probe.request)));
     say(&indented(&cut(&probe.body)));
     say(&format!("reply     {}", probe.status));
     say(&indented(&cut(&probe.reply)));
     for (key, path, found) in &probe.found {
-        let found = match found.as_slice() {
-            [] => "nothing".to_string(),
-            values => values.iter().map(value_text).collect::<Vec<_>>().join("  "),
+        let texts: Vec<String> =
+            found.iter().map(|value| shortened(&clean_line(&value_text(value)))).collect();
+        let all = match texts.is_empty() {
+            true => "nothing".to_string(),
+            false => texts.join("  "),
         };
-        say(&format!("{key:10}{}  →  {}", clean_line(path), clean_line(&found)));
+        let head = format!("{key:10}{}  →", clean_line(path));
+        match all.chars().count() <= LONGEST_LINE || texts.len() < 2 {
+            true => say(&format!("{head}  {all}")),
+            false => say(&format!("{head}\n{}", indented(&texts.join("\n")))),
+        };
     }
+    show_turn(&probe.turn);
     let has = |key: &str| probe.found.iter().any(|(found, ..)| *found == key);
     if !has("response") && !has("text") {
         say("response  no path: the whole reply is the response");
@@ -140,6 +152,14 @@ fn show_probe(probe: &TemplateProbe) -> Exit {
     }
     let is_missing = |(key, _, found): &(&str, String, Vec<Value>)| *key == "response" && found.is_empty();
     if probe.found.iter().any(is_missing) { Exit::Failures } else { Exit::Success }
+}
+
+/// The beginning of a line.
+fn shortened(line: &str) -> String {
+    match line.char_indices().nth(LONGEST_LINE) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_string(),
+    }
 }
 
 fn indented(text: &str) -> String {
@@ -198,6 +218,9 @@ fn show_turn(turn: &Invocation) {
     }
     if !turn.trajectory.is_known() {
         say("calls     the agent does not report all its tool calls: they are not scored");
+    }
+    for error in turn.model_errors() {
+        say(&format!("⚠         {}", error.words()));
     }
     if let Some(words) = turn.end.words() {
         say(&format!("end       {words}"));

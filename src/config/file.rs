@@ -11,6 +11,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
+use toml::Spanned;
 
 /// The file's name.
 pub const FILE_NAME: &str = "evaltrail.toml";
@@ -62,7 +63,7 @@ pub struct ConfigProblem(pub String);
 #[serde(deny_unknown_fields)]
 struct Raw {
     #[serde(default)]
-    agents: BTreeMap<String, AgentTable>,
+    agents: BTreeMap<String, BTreeMap<String, Spanned<toml::Value>>>,
     #[serde(default)]
     run: RawRun,
     judge: Option<RawJudge>,
@@ -133,8 +134,9 @@ impl ConfigFile {
         let mut agents = BTreeMap::new();
         let mut agent_jobs = BTreeMap::new();
         let mut agent_tools = BTreeMap::new();
-        for (name, mut agent) in raw.agents {
+        for (name, table) in raw.agents {
             let problem = |why: String| ConfigProblem(format!("[agents.{name}]: {why}"));
+            let mut agent = agent_table(text, &name, table)?;
             agent_jobs.extend(agent.jobs().map(|jobs| (name.clone(), jobs)));
             agent_tools.extend(agent.tools(root).map_err(problem)?.map(|tools| (name.clone(), tools)));
             let spec = agent.spec(&name, root).map_err(problem)?;
@@ -165,6 +167,27 @@ impl ConfigFile {
             comparison: raw.compare.rule().map_err(|why| ConfigProblem(format!("[compare] {why}")))?,
         })
     }
+}
+
+/// Reads the table of an agent. The error names the line of the key that is wrong.
+fn agent_table(
+    text: &str,
+    name: &str,
+    table: BTreeMap<String, Spanned<toml::Value>>,
+) -> Result<AgentTable, ConfigProblem> {
+    let read = |without: Option<&str>| {
+        let members = table.iter().filter(|(key, _)| Some(key.as_str()) != without);
+        let members = members.map(|(key, value)| (key.clone(), value.get_ref().clone()));
+        AgentTable::try_from(members.collect::<toml::Table>())
+    };
+    read(None).map_err(|why| {
+        // The key without which the error would be another one.
+        let is_wrong = |key: &&String| read(Some(key)).err().as_ref() != Some(&why);
+        let wrong = table.keys().find(is_wrong).and_then(|key| table.get(key));
+        let line = wrong.map(|value| text[..value.span().start.min(text.len())].matches('\n').count() + 1);
+        let place = line.map_or(String::new(), |line| format!("line {line}: "));
+        ConfigProblem(format!("{place}[agents.{name}]: {why}"))
+    })
 }
 
 impl RawRun {
@@ -239,6 +262,9 @@ mod tests {
     fn mistakes_name_the_place() {
         let said = |text: &str| ConfigFile::parse(text, Path::new("/w")).unwrap_err().0;
         assert!(said("[run]\njob = 8").contains("unknown field `job`"));
+        let unknown =
+            "[run]\njobs = 2\n\n[agents.f]\nkind = \"http\"\nurl = \"http://x/\"\nfrom = { a = \"b\" }\n";
+        assert!(said(unknown).starts_with("line 7: [agents.f]: unknown field `from`"), "{}", said(unknown));
         assert!(said("[agents.x]\nkind = \"adk\"").contains("[agents.x]: an adk agent has either"));
         assert!(said("[agents.x]\nkind = \"adk\"\nstart = \"adk\"").contains("{port}"));
         assert!(said("[run]\ngate = 1.5").contains("[run] gate: \"1.5\" is not all, mean, or a share"));

@@ -1,13 +1,16 @@
 //! The summary of an attempt: what lists, filters and tables need of it.
 
 use super::{
-    Attempt, AttemptKey, Cause, Finding, FindingRule, MetricResult, Score, Spent, Status, ToolCounts,
-    ToolUse, TurnEnd,
+    Attempt, AttemptKey, Cause, Finding, FindingRule, MetricResult, ModelError, Score, Spent, Status,
+    ToolCounts, ToolUse, TurnEnd,
 };
 use serde::{Deserialize, Serialize};
 
 /// The name of the metric that allowed variants of a trajectory decide. A criterion may add a label after a colon.
 pub const ALLOWED_TRAJECTORY: &str = "allowed_trajectory";
+
+/// The maximum number of errors of models in a summary.
+const MODEL_ERRORS_AT_MOST: usize = 8;
 
 /// The data of an attempt that lists, filters and tables need. A change of its fields is a change of the format of
 /// `store::summaries`.
@@ -57,6 +60,8 @@ pub struct AttemptSummary {
     pub trajectory: u64,
     /// How the agent ended the last turn.
     pub end: TurnEnd,
+    /// The first errors that the model reported, each with its turn, from 1.
+    pub model_errors: Vec<(usize, ModelError)>,
     /// How the calls of tools were answered, if evaltrail answered them.
     pub tools: Option<ToolCounts>,
 }
@@ -109,9 +114,28 @@ impl AttemptSummary {
         self.metrics.iter().any(|metric| is_allowed_trajectory(&metric.metric))
     }
 
-    /// What to know beside the outcome: that the agent did not complete the last request, that tools were not all
-    /// answered by stubs, and that the agent kept something of earlier cases. Empty if there is nothing.
+    /// The errors that the model reported, in words: "the model reported SAFETY: blocked by safety". `None` if there is none.
+    pub fn model_error_words(&self) -> Option<String> {
+        let (turn, first) = self.model_errors.first()?;
+        let turn = if self.actual_turns > 1 { format!(" (turn {turn})") } else { String::new() };
+        let more = match self.model_errors.len() - 1 {
+            0 => String::new(),
+            more if more + 1 == MODEL_ERRORS_AT_MOST => " and more".into(),
+            more => format!(" and {more} more"),
+        };
+        Some(format!("{}{turn}{more}", first.words()))
+    }
+
+    /// What to know beside the outcome: the errors that the model reported, that the agent did not complete the last request,
+    /// that tools were not all answered by stubs, and that the agent kept something of earlier cases. Empty if there is
+    /// nothing.
     pub fn remarks(&self) -> String {
+        let rest = Some(self.end_remarks()).filter(|rest| !rest.is_empty());
+        self.model_error_words().into_iter().chain(rest).collect::<Vec<_>>().join("; ")
+    }
+
+    /// [`AttemptSummary::remarks`] without the errors that the model reported.
+    pub fn end_remarks(&self) -> String {
         // The error of an errored attempt says what is missing.
         let is_missing = |tools: &ToolCounts| tools.missing > 0 && self.error.is_none();
         let tools = self.tools.filter(|tools| tools.is_mixed() || is_missing(tools)).map(ToolCounts::words);
@@ -119,6 +143,12 @@ impl AttemptSummary {
         let state = self.tools.filter(|tools| tools.keeps_state);
         let state = state.map(|_| "the agent kept state of earlier cases".to_string());
         end.into_iter().chain(tools).chain(state).collect::<Vec<_>>().join("; ")
+    }
+
+    /// [`AttemptSummary::reason`] after the errors that the model reported.
+    pub fn reason_with_model_errors(&self) -> String {
+        let reason = Some(self.reason().to_string()).filter(|reason| !reason.is_empty());
+        self.model_error_words().into_iter().chain(reason).collect::<Vec<_>>().join("; ")
     }
 
     /// Why the attempt did not pass: the error, or the explanation of the first metric that failed or, if none failed,
@@ -134,6 +164,12 @@ impl AttemptSummary {
 }
 
 impl Attempt {
+    /// The errors that the model reported, each with its turn, from 1.
+    pub fn model_errors(&self) -> impl Iterator<Item = (usize, &ModelError)> {
+        let turns = self.actual.iter().enumerate();
+        turns.flat_map(|(at, turn)| turn.model_errors().map(move |error| (at + 1, error)))
+    }
+
     /// The attempt without its turns.
     pub fn summary(&self) -> AttemptSummary {
         let judgements = || self.metrics.iter().filter_map(|metric| metric.judgement.as_ref());
@@ -160,6 +196,11 @@ impl Attempt {
             causes: self.causes(),
             trajectory: trajectory_hash(self),
             end: self.actual.last().map(|turn| turn.end).unwrap_or_default(),
+            model_errors: self
+                .model_errors()
+                .take(MODEL_ERRORS_AT_MOST)
+                .map(|(turn, one)| (turn, one.clone()))
+                .collect(),
             tools: self.tool_use.as_ref().map(ToolUse::counts),
         }
     }

@@ -63,6 +63,7 @@ fn as_expected(turn: &Invocation) -> Invocation {
     let mut kept = Invocation {
         trajectory,
         end: TurnEnd::Answered,
+        reported_errors: Vec::new(),
         durations: Durations::default(),
         app_details: None,
         app_details_source: DetailsSource::default(),

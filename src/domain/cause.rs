@@ -1,6 +1,6 @@
 //! Why attempts did not pass, without what differs from case to case: equal causes make a group.
 
-use super::{Attempt, Finding, FindingRule, MetricResult, Status};
+use super::{Attempt, Finding, FindingRule, MetricResult, ModelError, Status};
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of causes of an attempt.
@@ -40,14 +40,17 @@ pub enum Cause {
     },
     /// The spending limit of the judge was reached, whatever the metric.
     SpendingLimit,
+    /// The model reported an error with this code, or with this message, normalised, if it has no code.
+    ModelError(Box<str>),
 }
 
 impl Attempt {
-    /// The causes, the first divergence first; empty if the attempt passed. Causes of failed metrics count; if no
-    /// metric failed, those of metrics that were not evaluated.
+    /// The causes: errors that the model reported, then the first divergence first; empty if the attempt passed. Causes of
+    /// failed metrics count; if no metric failed, those of metrics that were not evaluated.
     pub fn causes(&self) -> Vec<Cause> {
         if let Some(error) = &self.error {
-            return vec![Cause::Error(normalised(error).into())];
+            let error = Cause::Error(normalised(error).into());
+            return std::iter::once(error).chain(self.causes_in_model()).collect();
         }
         let of = |status| self.metrics.iter().filter(move |metric| metric.status == status);
         let deciding = match self.status {
@@ -59,7 +62,7 @@ impl Attempt {
         let findings = deciding.flat_map(|metric| metric.findings.iter().map(move |one| (metric, one)));
         let mut found: Vec<_> = findings.filter(|(_, one)| one.rule != FindingRule::VariantMatched).collect();
         found.sort_by_key(|(_, one)| position(one));
-        let mut causes = Vec::new();
+        let mut causes = self.causes_in_model();
         for cause in found.into_iter().map(|(metric, finding)| cause_of(metric, finding)) {
             if causes.len() < CAUSES_AT_MOST && !causes.contains(&cause) {
                 causes.push(cause);
@@ -67,6 +70,22 @@ impl Attempt {
         }
         causes
     }
+
+    /// The kinds of errors that the model reported.
+    fn causes_in_model(&self) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        for (_, error) in self.model_errors() {
+            let cause = Cause::ModelError(normalised_kind(error).into());
+            if causes.len() < CAUSES_AT_MOST / 2 && !causes.contains(&cause) {
+                causes.push(cause);
+            }
+        }
+        causes
+    }
+}
+
+fn normalised_kind(error: &ModelError) -> String {
+    if error.code.is_empty() { normalised(&error.message) } else { error.code.clone() }
 }
 
 impl Cause {
@@ -99,7 +118,10 @@ impl Cause {
                 };
                 Some(Cause::Other { metric: metric.clone(), rule, text: None })
             }
-            Cause::Other { text: None, .. } | Cause::Error(_) | Cause::SpendingLimit => None,
+            Cause::Other { text: None, .. }
+            | Cause::Error(_)
+            | Cause::SpendingLimit
+            | Cause::ModelError(_) => None,
         }
     }
 
@@ -107,6 +129,7 @@ impl Cause {
     pub fn words(&self) -> String {
         match self {
             Cause::Error(message) => format!("errored: {message}"),
+            Cause::ModelError(kind) => format!("the model reported {kind}"),
             Cause::SpendingLimit => "the spending limit of the judge is reached".into(),
             Cause::Call { rule, tool, argument } => call_words(*rule, tool, argument.as_deref()),
             Cause::Rubric { metric, rubric } => format!("rubric {rubric} of {metric} is not met"),

@@ -1,6 +1,7 @@
 //! One user turn with everything the agent did for it. Expected and actual turns have the same type.
 
-use super::{Content, Part, Rubric, ToolCall, ToolResponse};
+use super::model_error::error_or_text;
+use super::{Content, ModelError, Part, Rubric, ToolCall, ToolResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -36,6 +37,10 @@ pub struct Invocation {
     /// How the agent ended the turn.
     #[serde(default, skip_serializing_if = "TurnEnd::is_answered")]
     pub end: TurnEnd,
+    /// Errors that the model reported in events that are not part of the trajectory, because they have no content. See
+    /// [`Invocation::model_errors`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reported_errors: Vec<ModelError>,
     /// Whether the turn only provides context: its message is sent to the agent again, and the turn is not scored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub history: bool,
@@ -68,6 +73,12 @@ impl Invocation {
     /// The tool responses in order.
     pub fn responses(&self) -> Vec<&ToolResponse> {
         self.trajectory.responses()
+    }
+
+    /// The errors that the model reported in this turn, and the reasons for which it stopped early.
+    pub fn model_errors(&self) -> impl Iterator<Item = &ModelError> {
+        let events = self.trajectory.events().unwrap_or_default();
+        events.iter().filter_map(|event| event.error.as_ref()).chain(&self.reported_errors)
     }
 
     /// The final response's text as ADK scores it; empty when there is none.
@@ -192,9 +203,16 @@ pub struct InvocationEvent {
     /// Seconds since the start of the turn, if evaltrail ran it. Not part of ADK's files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<f64>,
-    /// An error that the model reported without failing the turn: code and message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
+    /// An error that the model reported without failing the turn, or why it stopped early. Journals of earlier versions have
+    /// a text as `error`.
+    #[serde(
+        default,
+        rename = "model_error",
+        alias = "error",
+        deserialize_with = "error_or_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub error: Option<ModelError>,
 }
 
 /// Token counts of one model call, as the model reported them.

@@ -33,6 +33,7 @@ mod invocation;
 mod judge;
 mod judgement;
 mod matcher;
+mod model_error;
 mod notes;
 mod number;
 mod packed_summaries;
@@ -83,6 +84,7 @@ pub use invocation::{DetailsSource, Durations, Invocation, InvocationEvent, Traj
 pub use judge::{JudgeSpec, Provider, Reading};
 pub use judgement::{Asked, Judgement, QuestionId, Sample, Spent, Votes};
 pub use matcher::{MatchRule, has_null};
+pub use model_error::ModelError;
 pub use notes::{CaseNotes, Quarantine, Variant, is_day};
 pub use number::{
     finite_number, float_of, plain_json, plain_members, plausible_count, plausible_seconds, python_json,
@@ -91,9 +93,9 @@ pub use number::{
 pub use planned_cases::{PlannedCase, PlannedCases, TooLarge};
 pub use program::ProgramSpec;
 pub use protocol::{
-    A2aBinding, A2aSettings, AgUiSettings, AgentEngineSettings, HttpCalls, HttpResults, HttpSettings,
-    HttpStream, LanggraphSettings, McpSettings, OpenaiApi, OpenaiSettings, Protocol, ServerSpec,
-    with_variables,
+    A2aBinding, A2aSettings, AgUiSettings, AgentEngineSettings, FormEncoding, HttpCalls, HttpResults,
+    HttpSettings, HttpStream, LanggraphSettings, McpSettings, OpenaiApi, OpenaiSettings, Protocol,
+    ServerSpec, with_variables,
 };
 pub use query::{Filterable, Query, QueryError, Subject};
 pub use run::{

@@ -15,6 +15,9 @@ pub struct ProgramSpec {
     /// values are not stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
+    /// How long to wait for a server to answer after its start, in milliseconds; `None` for the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts_within_ms: Option<u64>,
     /// Environment variables that evaltrail sets when it starts the program. They are not stored.
     #[serde(skip)]
     pub variables: Vec<(String, String)>,

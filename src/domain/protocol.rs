@@ -130,6 +130,12 @@ pub struct HttpSettings {
     /// `{eval_id}`, `{turn}`, `{state}` and `{user_content}`, which the address may have, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Map<String, Value>>,
+    /// The fields of a form that is sent instead of a body, with the same placeholders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<Map<String, Value>>,
+    /// How the form is encoded.
+    #[serde(default, skip_serializing_if = "FormEncoding::is_default")]
+    pub form_encoding: FormEncoding,
     /// The path of the response's text; several texts are joined by newlines. Without this and `calls`, the whole reply is
     /// the response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -137,6 +143,12 @@ pub struct HttpSettings {
     /// The path of an error. If it leads to a value that is not null, the attempt is errored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The path of the reason for which the model stopped: a reason other than completion is shown with the turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish: Option<String>,
+    /// The path of the token counts of a step of the model, under the names of OpenAI, LangChain or the AI SDK.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<String>,
     /// The path of the session's id, if the server assigns it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
@@ -155,9 +167,27 @@ pub struct HttpSettings {
 }
 
 impl HttpSettings {
-    /// The template of the body as text.
+    /// The template of the body, or of the form, as text.
     pub fn body_text(&self) -> String {
-        self.body.clone().map(|body| Value::Object(body).to_string()).unwrap_or_default()
+        let template = self.body.as_ref().or(self.form.as_ref());
+        template.cloned().map(|members| Value::Object(members).to_string()).unwrap_or_default()
+    }
+}
+
+/// How a form is encoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FormEncoding {
+    /// `application/x-www-form-urlencoded`.
+    #[default]
+    Urlencoded,
+    /// `multipart/form-data`.
+    Multipart,
+}
+
+impl FormEncoding {
+    fn is_default(&self) -> bool {
+        *self == FormEncoding::default()
     }
 }
 
@@ -208,6 +238,16 @@ pub struct HttpStream {
     pub event: Option<String>,
     /// The path of a piece of the text.
     pub text: String,
+    /// The path of the id of a text: texts with different ids begin a line each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The path of a piece of the model's thoughts, which are not part of the response.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thought: Option<String>,
+    /// A path that leads to something in an item with which a step of the model begins. The response is the text of the last
+    /// step; texts before a call or a step are intermediate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
 }
 
 /// Settings of a graph on a LangGraph server.

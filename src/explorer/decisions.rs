@@ -50,7 +50,9 @@ impl Model {
         let causes = causes_of_worst_attempt(&outcome.attempts).unwrap_or_default();
         match causes.first() {
             Some(cause) => cause.words(),
-            None => outcome.worst_attempt().map(|attempt| attempt.reason().to_string()).unwrap_or_default(),
+            None => {
+                outcome.worst_attempt().map(|attempt| attempt.reason_with_model_errors()).unwrap_or_default()
+            }
         }
     }
 

@@ -21,7 +21,12 @@ pub const REPORT_COLUMNS: &[&str] = &[
     "tools_made_to_fail",
     "tools_live",
     "tools_missing",
+    "model_errors",
+    "adk_status",
 ];
+
+/// The number of columns by which a report is recognized: those that every version wrote.
+const IDENTIFYING_COLUMNS: usize = 11;
 
 /// The first key of a report in JSON, and of each row of one in Vertex's table.
 pub const REPORT_KEY: &str = "evaltrail";
@@ -61,7 +66,7 @@ pub fn own_file(head: &str) -> Option<OwnFile> {
 fn is_csv_report(head: &str) -> bool {
     let line = head.lines().next().unwrap_or_default();
     let columns: Vec<&str> = line.split([',', ';', '\t']).map(|name| name.trim_matches('"')).collect();
-    columns.starts_with(REPORT_COLUMNS)
+    columns.starts_with(&REPORT_COLUMNS[..IDENTIFYING_COLUMNS])
 }
 
 fn json_file(head: &str) -> Option<OwnFile> {

@@ -1,13 +1,15 @@
 //! Recordings of an agent for the replay agent, one attempt per line.
 //!
 //! `{"eval_id": "…", "turns": [{"prompt": "…", "events": [{"at": 0.4, "author": "…", …}], "error": null}]}`;
-//! `at` is seconds since the turn began, the rest is ADK's event shape. `"partial": true` marks a turn of an agent that
-//! does not report all its calls, and `"end"` how a turn ended, if not with a response.
+//! `at` is seconds since the turn began, the rest is ADK's event shape. `"intermediate": true` marks
+//! an event that is not the final response although it has a text, `"partial": true` a turn of an agent that does
+//! not report all its calls, and `"end"` how a turn ended, if not with a response.
 
 use super::adk::{Event, invocation_of, read_event, write_content};
 use super::json::{self, position};
 use crate::domain::{
-    Attempt, Content, Invocation, InvocationEvent, Trajectory, TurnEnd, finite_number, plausible_seconds,
+    Attempt, Content, Invocation, InvocationEvent, ModelError, Trajectory, TurnEnd, finite_number,
+    plausible_seconds,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -72,6 +74,7 @@ fn turn(value: &Value) -> Result<RecordedTurn, String> {
 
 fn event(value: &Value) -> Result<Event, String> {
     let mut event = read_event(value).map_err(|error| format!("an event: {error}"))?;
+    event.is_intermediate = value["intermediate"] == true;
     event.at = value.get("at").and_then(finite_number).and_then(plausible_seconds);
     Ok(event)
 }
@@ -121,9 +124,15 @@ fn events_of(turn: &Invocation) -> Vec<Value> {
         .iter()
         .map(|event| {
             let content = event.content.as_ref().or_else(|| answer.take());
-            event_value(event, content.map(write_content))
+            let mut value = event_value(event, content.map(write_content));
+            // Without a final response, none of the texts is one.
+            if turn.final_response.is_none() && event.content.is_some() {
+                value["intermediate"] = true.into();
+            }
+            value
         })
         .collect();
+    out.extend(turn.reported_errors.iter().map(error_value));
     if let Some(content) = answer.filter(|_| !ends_with_answer && !holds(events, answer)) {
         let at = turn.durations.total;
         out.push(json!({"at": at, "author": "agent", "content": write_content(content)}));
@@ -135,7 +144,23 @@ fn holds(events: &[InvocationEvent], answer: Option<&crate::domain::Content>) ->
     events.iter().any(|event| event.content.as_ref() == answer)
 }
 
+/// An event with an error and nothing else.
+fn error_value(error: &ModelError) -> Value {
+    let event = InvocationEvent {
+        author: error.author.clone(),
+        at: error.at,
+        error: Some(error.clone()),
+        ..InvocationEvent::default()
+    };
+    event_value(&event, None)
+}
+
 fn event_value(event: &InvocationEvent, content: Option<Value>) -> Value {
+    // An error beside content is a finish reason: with an error code, the event would be a final response.
+    let (code, message) = match content.is_some() {
+        true => ("finishReason", "finishMessage"),
+        false => ("errorCode", "errorMessage"),
+    };
     let mut out = Map::new();
     let mut put = |key: &str, value: Option<Value>| {
         if let Some(value) = value.filter(|value| !value.is_null()) {
@@ -148,7 +173,10 @@ fn event_value(event: &InvocationEvent, content: Option<Value>) -> Value {
     put("groundingMetadata", event.grounding.clone());
     put("usageMetadata", event.usage.as_ref().map(|usage| usage.raw.clone()));
     put("modelVersion", event.model_version.clone().map(Value::from));
-    put("errorMessage", event.error.clone().map(Value::from));
+    if let Some(error) = &event.error {
+        put(code, Some(error.code.clone()).filter(|text| !text.is_empty()).map(Value::from));
+        put(message, Some(error.message.clone()).filter(|text| !text.is_empty()).map(Value::from));
+    }
     Value::Object(out)
 }
 

@@ -112,9 +112,16 @@ impl Drop for Program {
 /// The last part of a stream, for error messages. The rest is read and discarded.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tail {
-    kept: std::sync::Arc<std::sync::Mutex<Vec<u8>>>,
+    kept: std::sync::Arc<std::sync::Mutex<Kept>>,
     /// Closed when the stream has ended.
     open: Option<tokio::sync::watch::Receiver<()>>,
+}
+
+/// The last bytes of a stream, and the number of those before them.
+#[derive(Debug, Default)]
+struct Kept {
+    bytes: Vec<u8>,
+    dropped: u64,
 }
 
 impl Tail {
@@ -131,9 +138,10 @@ impl Tail {
             let mut buffer = [0; 4096];
             while let Ok(count @ 1..) = stream.read(&mut buffer).await {
                 let Ok(mut kept) = kept.lock() else { return };
-                kept.extend_from_slice(&buffer[..count]);
-                let over = kept.len().saturating_sub(Tail::MOST);
-                kept.drain(..over);
+                kept.bytes.extend_from_slice(&buffer[..count]);
+                let over = kept.bytes.len().saturating_sub(Tail::MOST);
+                kept.bytes.drain(..over);
+                kept.dropped += over as u64;
             }
         });
         tail
@@ -149,9 +157,20 @@ impl Tail {
 
     /// The last lines of the stream, at most `most`, without blank ones.
     pub(crate) fn lines(&self, most: usize) -> String {
-        let Ok(kept) = self.kept.lock() else { return String::new() };
-        let text = String::from_utf8_lossy(&kept);
+        let text = self.text_since(0);
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         lines[lines.len().saturating_sub(most)..].join("\n")
+    }
+
+    /// The number of bytes of the stream so far.
+    pub(crate) fn position(&self) -> u64 {
+        self.kept.lock().map_or(0, |kept| kept.dropped + kept.bytes.len() as u64)
+    }
+
+    /// The end of the stream after a position, as far as it is stored.
+    pub(crate) fn text_since(&self, position: u64) -> String {
+        let Ok(kept) = self.kept.lock() else { return String::new() };
+        let from = usize::try_from(position.saturating_sub(kept.dropped)).unwrap_or(usize::MAX);
+        String::from_utf8_lossy(kept.bytes.get(from..).unwrap_or_default()).into_owned()
     }
 }

@@ -42,6 +42,9 @@ fn row(state: &RunState, ended: &EndedAttempt, metrics: &[String]) -> io::Result
     let counts = |tools: ToolCounts| [tools.stubbed, tools.nearest, tools.faults, tools.live, tools.missing];
     let tools = ended.tools.map(counts);
     cells.extend([0, 1, 2, 3, 4].map(|at| tools.map_or(String::new(), |counts| counts[at].to_string())));
+    let model_errors: Vec<String> = attempt.model_errors().map(|(_, error)| error.text()).collect();
+    cells.push(text(&model_errors.join("; ")));
+    cells.push(attempt.adk_status.key().to_string());
     for name in metrics {
         let metric = attempt.metrics.iter().find(|metric| metric.metric == *name);
         cells.push(

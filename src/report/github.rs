@@ -59,7 +59,7 @@ fn annotation((state, plan, top): Annotated, level: &str, cases: &[&FailedCase],
     });
     let line = |case: &&FailedCase| {
         let attempt = case.attempt(state)?;
-        Some(format!("{}: {}", attempt.eval_id, attempt.reason()))
+        Some(format!("{}: {}", attempt.eval_id, attempt.reason_with_model_errors()))
     };
     let mut text: Vec<String> = cases.iter().take(NAMED).filter_map(line).collect();
     if cases.len() > NAMED {

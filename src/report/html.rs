@@ -2,10 +2,10 @@
 
 use super::failures::{change_for, failed_cases, groups_headline, groups_of, listed_groups, percent};
 use super::open_command::{export_command, open_command};
-use super::{attempts_in_order, no_score_words, run_remarks, titled, why_not_counted};
+use super::{MODEL_ERROR_SIGN, attempts_in_order, no_score_words, run_remarks, titled, why_not_counted};
 use crate::analysis::repeated_passes;
 use crate::domain::{
-    EndedAttempt, Invocation, MetricResult, RunState, Status, clean, compared_texts, score_text,
+    EndedAttempt, Invocation, MetricResult, ModelError, RunState, Status, clean, compared_texts, score_text,
     seconds_text, statistic_text, value_text,
 };
 use crate::metrics::aggregates;
@@ -102,7 +102,7 @@ fn groups(state: &RunState, out: &mut String) {
                 out,
                 "<li>{glyph} {} › {name}: {}",
                 text(&set),
-                text(&format!("{not_counted}{}", attempt.reason()))
+                text(&format!("{not_counted}{}", attempt.reason_with_model_errors()))
             );
         }
         out.push_str("</ul></details>\n");
@@ -154,7 +154,7 @@ fn case(state: &RunState, ended: &EndedAttempt, passes_gate: bool, out: &mut Str
     let status = attempt.status;
     let _ = writeln!(
         out,
-        "<details{open}><summary><span class=\"{}\">{} {}</span> {} › {}{}</summary>",
+        "<details{open}><summary><span class=\"{}\">{} {}</span> {} › {}{}{}</summary>",
         status.key(),
         status.glyph(),
         status.label(),
@@ -163,12 +163,17 @@ fn case(state: &RunState, ended: &EndedAttempt, passes_gate: bool, out: &mut Str
         match attempt.latency_s {
             Some(_) => format!(" ({})", seconds_text(attempt.latency_s)),
             None => String::new(),
-        }
+        },
+        ended.model_error_words().map_or(String::new(), |words| {
+            let words =
+                text(&format!("{MODEL_ERROR_SIGN} {words}; ADK status: {}", attempt.adk_status.label()));
+            format!(" <span class=\"{}\">{words}</span>", Status::NotEvaluated.key())
+        })
     );
     if let Some(error) = &attempt.error {
         let _ = writeln!(out, "<pre class=\"errored\">{}</pre>", text(error));
     }
-    let remarks = ended.remarks();
+    let remarks = ended.end_remarks();
     if !remarks.is_empty() {
         let _ = writeln!(out, "<p>{}</p>", text(&remarks));
     }
@@ -241,6 +246,7 @@ fn side(turn: Option<&Invocation>) -> String {
         .collect();
     let intermediate = turn.intermediate_responses();
     lines.extend(intermediate.iter().map(|response| format!("{}: {}", response.author, response.text())));
+    lines.extend(turn.model_errors().map(ModelError::words));
     lines.push(turn.response_text());
     text(&lines.join("\n"))
 }

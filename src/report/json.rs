@@ -33,6 +33,8 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
             "failed": totals.failed,
             "errored": totals.errored,
             "not_evaluated": totals.not_evaluated,
+            // The attempts in which the model reported an error, of any status.
+            "model_errors": state.finished.iter().filter(|attempt| !attempt.model_errors.is_empty()).count(),
             // Among those that did not pass.
             "quarantined": state.quarantined().ended(),
             // What the judges of all attempts spent.

@@ -3,8 +3,8 @@
 
 use crate::domain::{
     Asked, Attempt, Content, Finding, IntermediateResponse, Invocation, InvocationScore, Judgement,
-    MetricResult, Quarantine, RubricScore, RunPlan, Sample, Score, Spent, Status, ToolCall, ToolUse,
-    Trajectory, TurnEnd, Votes, plain_members,
+    MetricResult, ModelError, Quarantine, RubricScore, RunPlan, Sample, Score, Spent, Status, ToolCall,
+    ToolUse, Trajectory, TurnEnd, Votes, plain_members,
 };
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -28,6 +28,8 @@ struct CaseFields<'a> {
     adk_status: u8,
     latency_s: Option<f64>,
     error: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    model_errors: Vec<ModelErrorFields<'a>>,
     metrics: Vec<MetricFields<'a>>,
     invocations: Vec<TurnFields<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,6 +56,7 @@ impl Serialize for WrittenCase<'_> {
             adk_status: attempt.adk_status.adk(),
             latency_s: attempt.latency_s,
             error: attempt.error.as_deref(),
+            model_errors: attempt.model_errors().map(ModelErrorFields::of).collect(),
             metrics: attempt.metrics.iter().map(MetricFields::of).collect(),
             invocations: (0..turns).map(|turn| TurnFields::of(attempt, turn)).collect(),
             turn: attempt.turn,
@@ -62,6 +65,23 @@ impl Serialize for WrittenCase<'_> {
             unsteady: self.unsteady,
         };
         fields.serialize(serializer)
+    }
+}
+
+/// An error that the model reported; `turn` begins at 1.
+#[derive(Serialize)]
+struct ModelErrorFields<'a> {
+    turn: usize,
+    author: &'a str,
+    code: &'a str,
+    message: &'a str,
+    at_s: Option<f64>,
+}
+
+impl ModelErrorFields<'_> {
+    fn of((turn, error): (usize, &ModelError)) -> ModelErrorFields<'_> {
+        let ModelError { author, code, message, at } = error;
+        ModelErrorFields { turn, author, code, message, at_s: *at }
     }
 }
 

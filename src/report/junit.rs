@@ -131,13 +131,13 @@ fn why(attempt: &AttemptSummary) -> String {
     if let Some(error) = &attempt.error {
         return error.clone();
     }
-    let lines: Vec<String> = attempt
+    let reported = attempt.model_error_words();
+    let lines = attempt
         .metrics
         .iter()
         .filter(|metric| matches!(metric.status, Status::Failed | Status::NotEvaluated | Status::Errored))
-        .map(|metric| format!("{} {}: {}", metric.metric, metric.status.label(), metric.explanation))
-        .collect();
-    lines.join("\n")
+        .map(|metric| format!("{} {}: {}", metric.metric, metric.status.label(), metric.explanation));
+    reported.into_iter().chain(lines).collect::<Vec<_>>().join("\n")
 }
 
 /// Text that is valid in XML 1.0: cleaned, and without the code points that XML forbids.

@@ -46,12 +46,13 @@ pub(super) fn markdown_report(state: &RunState) -> String {
     }
     metrics_table(&titled(state, aggregates(attempts_in_order(state))), &mut out);
     repeats_table(state, &mut out);
-    let bad = totals.ended() - totals.passed;
+    let is_listed =
+        |attempt: &Arc<EndedAttempt>| attempt.status != Status::Passed || !attempt.model_errors.is_empty();
+    let bad = state.finished.iter().filter(is_listed).count();
     if bad == 0 {
         return out;
     }
-    let not_passed = attempts_in_order(state).filter(|attempt| attempt.status != Status::Passed);
-    let listed: Vec<Arc<EndedAttempt>> = not_passed.take(LISTED).collect();
+    let listed: Vec<Arc<EndedAttempt>> = attempts_in_order(state).filter(is_listed).take(LISTED).collect();
     groups_table(state, &mut out);
     out.push_str("\n| | case | why |\n|---|---|---|\n");
     for attempt in &listed {

@@ -23,10 +23,15 @@ pub use open_command::shell_word;
 pub use rerun::rerun_of_plan;
 pub use text::{Paint, case_line, run_summary};
 
-use crate::domain::{AttemptSummary, EndedAttempt, Gate, Quarantine, RunState, Status, ToolCounts};
+use crate::domain::{
+    AttemptSummary, EndedAttempt, Gate, Quarantine, RunState, Status, ToolCounts, clean_line,
+};
 use crate::metrics::Aggregate;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// The sign before the error that a model reported, so that a case with one is never only marked as passed.
+const MODEL_ERROR_SIGN: &str = "⚠";
 
 /// Why an attempt did not pass, with what to know beside it.
 fn why_with_remarks(attempt: &AttemptSummary) -> String {
@@ -46,6 +51,7 @@ fn run_remarks(state: &RunState) -> Vec<String> {
         1 => format!("1 conversation ended without an answer: {words}"),
         count => format!("{count} conversations ended without an answer: {words}"),
     });
+    let model_errors = model_errors_remark(state);
     let alone = tools.filter(|tools| tools.one_at_a_time).map(|_| {
         "cases ran one at a time, because the calls of the agent's tools do not say to which case they belong".into()
     });
@@ -69,7 +75,27 @@ fn run_remarks(state: &RunState) -> Vec<String> {
         .map(|shard| format!("this is {}; evaltrail merge merges the shards to one run", shard.words()));
     let of_plan = gate.into_iter().chain(part).chain(not_run);
     let counts = tools.filter(|tools| !tools.is_only_state()).map(ToolCounts::words);
+    let of_plan = of_plan.chain(model_errors);
     of_plan.chain(counts).chain(no_fault).chain(alone).chain(keeps_state).chain(ends).collect()
+}
+
+/// In how many attempts the model reported an error, how many of them passed, and the codes; `None` if in none.
+fn model_errors_remark(state: &RunState) -> Option<String> {
+    let (mut attempts, mut passed) = (0, 0);
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+    for attempt in state.finished.iter().filter(|attempt| !attempt.model_errors.is_empty()) {
+        attempts += 1;
+        passed += usize::from(attempt.status == Status::Passed);
+        for (_, error) in &attempt.model_errors {
+            *kinds.entry(clean_line(error.kind()).chars().take(60).collect()).or_default() += 1;
+        }
+    }
+    let of = if attempts == 1 { "1 attempt".to_string() } else { format!("{attempts} attempts") };
+    let kinds: Vec<String> = kinds.into_iter().map(|(kind, count)| format!("{kind} ×{count}")).collect();
+    let kinds = kinds.join(", ");
+    (attempts > 0).then(|| {
+        format!("{MODEL_ERROR_SIGN} the model reported an error in {of}, {passed} of them passed: {kinds}")
+    })
 }
 
 /// Which gate decides about a case, and how many cases pass it; `None` if each case has one attempt, which decides.

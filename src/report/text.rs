@@ -3,7 +3,7 @@
 use super::failures::{
     FailedCase, ListedGroup, change_for, failed_cases, groups_headline, groups_of, listed_groups, percent,
 };
-use super::{titled, why_not_counted};
+use super::{MODEL_ERROR_SIGN, titled, why_not_counted};
 use crate::analysis::{PassCount, RepeatedPass, RepeatedPasses, repeated_passes};
 use crate::domain::{
     AgentSpec, AttemptSummary, EndedAttempt, MetricSummary, RunState, Status, clean_line, compared_texts,
@@ -63,19 +63,24 @@ pub fn case_line(state: &RunState, attempt: &AttemptSummary, paint: Paint) -> St
     let name = format!("{} › {}", clean_line(&set), clean_line(&title));
     let time = attempt.latency_s.map(|_| paint.faint(&format!("  {}", seconds_text(attempt.latency_s))));
     let unsteady = if attempt.unsteady { "  ≈ unsteady" } else { "" };
+    let reported = attempt.model_error_words();
+    let warned =
+        reported.map(|words| paint.status(Status::NotEvaluated, &format!("  {MODEL_ERROR_SIGN} {words}")));
+    let (warned, has_model_error) = (warned.as_deref().unwrap_or_default(), warned.is_some());
     let glyph = paint.status(attempt.status, attempt.status.glyph());
-    let mut out = format!("{glyph} {name}{}{unsteady}", time.unwrap_or_default());
+    let mut out = format!("{glyph} {name}{}{unsteady}{warned}", time.unwrap_or_default());
     if let Some(error) = &attempt.error {
         let _ = write!(out, "\n    {}", paint.status(Status::Errored, &clean_line(error)));
     }
     for metric in attempt.metrics.iter().filter(|metric| is_worth_a_line(metric)) {
         let _ = write!(out, "\n    {}", metric_line(metric, paint));
     }
-    let remarks = attempt.remarks();
+    let remarks = attempt.end_remarks();
     if !remarks.is_empty() {
         let _ = write!(out, "\n    {}", paint.faint(&remarks));
     }
-    if attempt.status != attempt.adk_status && attempt.status != Status::Errored {
+    let differs = attempt.status != attempt.adk_status || has_model_error;
+    if differs && attempt.status != Status::Errored {
         let _ = write!(out, "\n    {}", paint.faint(&format!("ADK status: {}", attempt.adk_status.label())));
     }
     out
@@ -235,7 +240,7 @@ fn list<'a>(
         let rate = PassCount { passed: *passed, of: *evaluated }.words();
         let rate = if *ended > 1 { format!("  {rate}") } else { String::new() };
         let not_counted = why_not_counted(state, &attempt, state.passes_gate(attempt.key.case));
-        let reason = format!("{not_counted}{}", attempt.reason());
+        let reason = format!("{not_counted}{}", attempt.reason_with_model_errors());
         let reason = clean_line(&reason).into_owned();
         let _ = writeln!(out, "{indent}{glyph} {set} › {}{rate}  {reason}", clean_line(&attempt.eval_id));
     }

@@ -5,9 +5,9 @@ use crate::common::judge::judged_case;
 use crate::common::root;
 use evaltrail::analysis::{ComparisonRule, compare_runs};
 use evaltrail::domain::{
-    AgentSpec, Asked, Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, MetricResult, Part,
-    PlannedCase, PlannedCases, PlannedSet, Progress, Reading, RunBy, RunEvent, RunOptions, RunPlan, RunRef,
-    RunState, Sample, Spent, Status, ToolCall, Totals, adk_status, case_status, is_hidden,
+    AgentSpec, Asked, Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, MetricResult,
+    ModelError, Part, PlannedCase, PlannedCases, PlannedSet, Progress, Reading, RunBy, RunEvent, RunOptions,
+    RunPlan, RunRef, RunState, Sample, Spent, Status, ToolCall, Totals, adk_status, case_status, is_hidden,
 };
 use evaltrail::explorer::{
     CaptureTarget, CaseSummary, ChatMsg, ComparedPair, ComparedRun, EditMsg, Effect, HistoryMsg, Key,
@@ -470,7 +470,7 @@ fn hostile() -> (Model, String) {
         let call = ToolCall::new(long.clone(), args.as_object().cloned());
         let part = Part { call: Some(call), ..Part::default() };
         event.content.as_mut().unwrap().parts.insert(0, part);
-        event.error = Some(bad.clone());
+        event.error = ModelError::reported(Some(&bad), Some(&long));
         let answer =
             Event { author: "a".into(), content: Some(Content::text("model", text)), ..Event::default() };
         let user =

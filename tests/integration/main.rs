@@ -1,6 +1,7 @@
 //! All integration tests in one binary, so that it is linked once and its tests run in parallel. `cargo test --test
 //! integration explorer::` runs those of one file.
 
+mod a2a_texts;
 mod agents;
 mod agents_init;
 mod answer_forms;
@@ -36,6 +37,7 @@ mod judges;
 mod keys;
 mod laws;
 mod machines;
+mod model_errors;
 mod npm;
 mod numbers;
 mod opened_runs;
@@ -53,6 +55,7 @@ mod runs;
 mod score;
 mod secrets;
 mod shards;
+mod server_output;
 mod stubs;
 mod trial;
 mod past_runs;

@@ -203,3 +203,106 @@ fn the_preset_for_mastra_reads_calls_results_and_errors() {
     let report = run_template(config, &server, &["break"]);
     assert_eq!(report["cases"][0]["error"], "the model broke", "{report}");
 }
+
+/// The streams of two steps: a text before a call, then thoughts and the answer.
+#[test]
+fn the_response_of_a_stream_is_the_text_of_its_last_step() {
+    let ui = vec![
+        json!({"type": "start"}),
+        json!({"type": "start-step"}),
+        json!({"type": "text-start", "id": "0"}),
+        json!({"type": "text-delta", "id": "0", "delta": "Let me look "}),
+        json!({"type": "text-delta", "id": "0", "delta": "that up."}),
+        json!({"type": "text-end", "id": "0"}),
+        json!({"type": "tool-input-available", "toolCallId": "c1", "toolName": "get", "input": {"city": "Oslo"}}),
+        json!({"type": "tool-output-available", "toolCallId": "c1", "output": 4}),
+        json!({"type": "finish-step"}),
+        json!({"type": "start-step"}),
+        json!({"type": "reasoning-delta", "id": "r", "delta": "hm"}),
+        json!({"type": "text-delta", "id": "1", "delta": "It rains."}),
+        json!({"type": "text-delta", "id": "2", "delta": "Bye."}),
+        json!({"type": "finish", "finishReason": "length", "messageMetadata": {"totalUsage": {"inputTokens": 7, "outputTokens": 3, "totalTokens": 10}}}),
+    ];
+    let chunk =
+        |kind: &str, payload: Value| json!({"type": kind, "runId": "r", "from": "AGENT", "payload": payload});
+    let usage = |tokens: u32| json!({"stepResult": {"reason": "stop"}, "output": {"usage": {"inputTokens": tokens, "outputTokens": 3, "totalTokens": tokens + 3}}});
+    let mastra = vec![
+        chunk("step-start", json!({})),
+        chunk("text-delta", json!({"id": "0", "text": "Let me look that up."})),
+        chunk("tool-call", json!({"toolCallId": "c1", "toolName": "get", "args": {"city": "Oslo"}})),
+        chunk("tool-result", json!({"toolCallId": "c1", "toolName": "get", "result": 4})),
+        chunk("step-finish", usage(5)),
+        chunk("step-start", json!({})),
+        chunk("reasoning-delta", json!({"id": "r", "text": "hm"})),
+        chunk("text-delta", json!({"id": "1", "text": "It rains."})),
+        chunk("text-delta", json!({"id": "2", "text": "Bye."})),
+        chunk("step-finish", usage(2)),
+        chunk("finish", json!({"stepResult": {"reason": "length"}, "output": usage(7)["output"]})),
+    ];
+    for (preset, items) in [("vercel-ai", ui), ("mastra", mastra)] {
+        let lines: String = items.iter().map(|item| format!("data: {item}\n\n")).collect();
+        let server = ScriptedServer::start(move |_, stream| answer(stream, "200 OK", SSE, &lines));
+        let config = format!("preset = \"{preset}\"\nurl = \"http://127.0.0.1:{{port}}/\"");
+        let folder = tempfile::tempdir().unwrap();
+        let report = run_template_in(&folder, &config, &server, &["hi"]);
+        let case = &report["cases"][0];
+        let actual = &case["invocations"][0]["actual"];
+        assert_eq!(actual["response"], "It rains.\nBye.", "{preset}: {report}");
+        assert_eq!(actual["tool_calls"].as_array().unwrap().len(), 1, "{preset}: {report}");
+        assert_eq!(case["model_errors"][0]["code"], "length", "{preset}: {report}");
+        let run = std::fs::read_dir(folder.path().join(".evaltrail/runs")).unwrap().next().unwrap().unwrap();
+        let journal = std::fs::read_to_string(run.path().join("journal.jsonl")).unwrap();
+        let record: Value = serde_json::from_str(journal.lines().next().unwrap()).unwrap();
+        let events = record["actual"][0]["trajectory"]["events"].as_array().unwrap();
+        let parts =
+            events.iter().flat_map(|event| event["content"]["parts"].as_array().cloned().unwrap_or_default());
+        let texts: Vec<(String, bool)> = parts
+            .filter_map(|part| Some((part["text"].as_str()?.to_string(), part["thought"] == true)))
+            .collect();
+        assert_eq!(
+            texts,
+            [("Let me look that up.".to_string(), false), ("hm".to_string(), true)],
+            "{preset}"
+        );
+        let tokens: f64 = events.iter().filter_map(|event| event["usage"]["prompt"].as_f64()).sum();
+        assert_eq!(tokens, 7.0, "{preset}: {journal}");
+        assert_eq!(server.received()[0].body["trigger"] == "submit-message", preset == "vercel-ai");
+    }
+}
+
+#[test]
+fn a_form_is_sent_and_the_check_shows_what_was_found() {
+    let server = ScriptedServer::start(|_, stream| {
+        let long = "x".repeat(5000);
+        let items = [
+            json!({"type": "noise", "text": long}),
+            json!({"type": "call", "tool": "get", "input": {"city": "Oslo"}}),
+            json!({"type": "delta", "delta": "It rains."}),
+        ];
+        let lines: String = items.iter().map(|item| format!("data: {item}\n\n")).collect();
+        answer(stream, "200 OK", SSE, &lines)
+    });
+    let config = r#"
+        url = "http://127.0.0.1:{port}/runs"
+        form = { message = "{prompt}", stream = "true" }
+        stream = { event = "delta", text = "$.delta" }
+        calls = { path = "$", name = "$.tool", args = "$.input" }
+    "#;
+    let folder = tempfile::tempdir().unwrap();
+    let report = run_template_in(&folder, config, &server, &["a b"]);
+    assert_eq!(report["cases"][0]["status"], "passed", "{report}");
+    let kind = server.received()[0].header("content-type").unwrap().to_string();
+    assert_eq!(kind, "application/x-www-form-urlencoded");
+    let mut check = evaltrail(folder.path());
+    check.current_dir(folder.path()).args(["agents", "check", "shop", "--prompt", "hi", "--trust"]);
+    let printed = both(&output(&mut check));
+    assert!(printed.lines().all(|line| line.chars().count() <= 210), "{printed}");
+    assert!(
+        printed.contains("calls     get {\"city\":\"Oslo\"}")
+            || printed.contains("calls     get {\"city\": \"Oslo\"}"),
+        "{printed}"
+    );
+    assert!(printed.contains("response  It rains."), "{printed}");
+    let found = printed.lines().find(|line| line.starts_with("calls     $")).unwrap();
+    assert!(found.contains("Oslo") && !found.contains("noise"), "{printed}");
+}

@@ -4,6 +4,7 @@ mod card;
 mod reader;
 mod request;
 mod security;
+mod texts;
 
 use self::card::{Card, Interface};
 use self::reader::{Reader, TaskState};
@@ -11,7 +12,7 @@ use self::request::{EXTENSION, Method, Protocol};
 use super::budget::EVENT;
 use super::remote::{Remote, setup};
 use super::{Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
-use crate::domain::A2aSettings;
+use crate::domain::{A2aSettings, Content};
 use crate::formats::adk::Event;
 use crate::process::clock::Stopwatch;
 use async_trait::async_trait;
@@ -322,6 +323,12 @@ impl A2aSession {
         self.asking = reader.task().filter(|_| state.asks()).map(str::to_string);
         if state == TaskState::Failed {
             let words = reader.failure().unwrap_or_else(|| "the agent failed without saying why".into());
+            // What the agent wrote before it failed; the reason is the error.
+            let texts = reader.finish().into_iter().filter(|event| {
+                let text = event.content.as_ref().map(Content::shown_text).unwrap_or_default();
+                !text.is_empty() && !words.contains(text.trim())
+            });
+            texts.map(|event| Event { is_intermediate: true, ..event }).for_each(on_event);
             return Err(self.place.remote.error(ErrorKind::Agent, words));
         }
         if state == TaskState::None {
@@ -333,7 +340,7 @@ impl A2aSession {
         }
         let outcome =
             TurnOutcome { end: state.end(), has_all_calls: reader.has_all_calls(), ..TurnOutcome::ANSWERED };
-        on_event(reader.response());
+        reader.finish().into_iter().for_each(on_event);
         Ok(outcome)
     }
 }

@@ -1,5 +1,6 @@
 //! Reads what agents that speak Agent2Agent send, in every form that servers of versions 1.0 and 0.3 use.
 
+use super::texts::{Source, Texts};
 use crate::domain::{Content, Part, ToolCall, ToolResponse, TurnEnd, float_of};
 use crate::formats::adk::{Event, read_event};
 use serde_json::{Map, Number, Value, json};
@@ -63,22 +64,11 @@ pub(super) struct Reader {
     state: TaskState,
     /// Whether the server is known to report every call: it is one of ADK.
     is_adk: bool,
-    /// The ids of the messages, calls and responses that were read.
+    /// The ids of the calls and responses that were read.
     seen: HashSet<(&'static str, String)>,
-    artifacts: Vec<Artifact>,
-    /// The agent's last message with text.
-    message: Option<Content>,
+    texts: Texts,
     /// Why the task failed, in the words of its status.
     failure: Option<String>,
-    author: String,
-    /// The tokens of the last message, and its author.
-    last: Event,
-}
-
-#[derive(Debug)]
-struct Artifact {
-    id: String,
-    parts: Vec<Part>,
     author: String,
 }
 
@@ -127,7 +117,7 @@ impl Reader {
         if item.get("messageId").is_some() {
             // A message without a task is a whole answer.
             self.state = TaskState::Completed;
-            return self.message(item, &metadata, true);
+            return self.message(item, &metadata, Source::Item);
         }
         let Some(status) = item.get("status").filter(|status| status.is_object()) else { return Vec::new() };
         self.task = text("taskId").or_else(|| text("id")).or(self.task.take());
@@ -136,87 +126,130 @@ impl Reader {
             // Some servers send the history of the whole conversation.
             let is_of_task = message["taskId"].as_str().is_none_or(|id| Some(id) == self.task.as_deref());
             if is_of_task {
-                events.extend(self.message(message, &Map::new(), false));
+                events.extend(self.message(message, &Map::new(), Source::History));
             }
         }
         for artifact in item["artifacts"].as_array().into_iter().flatten() {
             events.extend(self.artifact(artifact, false, &Map::new()));
         }
         self.state = TaskState::named(status["state"].as_str().unwrap_or_default());
-        events.extend(self.message(&status["message"], &metadata, true));
+        events.extend(self.status_message(&status["message"], &metadata));
         if self.state == TaskState::Failed {
             self.failure = failure_of(status, &metadata);
         }
         events
     }
 
-    /// Reads a message of the agent. `is_last` says that it is the latest one, not one of the history.
-    fn message(&mut self, message: &Value, metadata: &Map<String, Value>, is_last: bool) -> Vec<Event> {
-        if !matches!(message["role"].as_str(), Some("agent" | "ROLE_AGENT")) {
-            return Vec::new();
+    /// Reads the message of a status. That of a task which ended or paused is the response.
+    fn status_message(&mut self, message: &Value, metadata: &Map<String, Value>) -> Vec<Event> {
+        if self.state.is_running() || !is_of_agent(message) {
+            return self.message(message, metadata, Source::Status);
         }
-        let id = message["messageId"].as_str().unwrap_or_default();
-        let is_new = id.is_empty() || self.seen.insert(("message", id.to_string()));
-        let parts = self.parts(message);
-        let content = Content { role: Some("model".into()), parts };
-        if content.has_text() && (is_last || is_new) {
-            self.message = Some(content.clone());
+        let mut events = self.message(message, metadata, Source::Status);
+        let event = Event { content: content(self.texts_in(message)), ..self.about(metadata, message) };
+        if event.content.as_ref().is_some_and(|content| !content.shown_text().is_empty()) {
+            self.texts.end(id_of(message), event);
         }
-        if !is_new {
-            return Vec::new();
-        }
-        self.events(content.parts, metadata, message["metadata"].as_object())
-    }
-
-    fn artifact(&mut self, artifact: &Value, append: bool, metadata: &Map<String, Value>) -> Vec<Event> {
-        let id = artifact["artifactId"].as_str().unwrap_or_default().to_string();
-        let parts = self.parts(artifact);
-        let own = artifact["metadata"].as_object();
-        let events = self.events(parts.clone(), metadata, own);
-        let author = self.author.clone();
-        let texts = parts.into_iter().filter(|part| part.call.is_none() && part.response.is_none());
-        let at = self.artifacts.iter().position(|one| one.id == id);
-        match at.map(|at| &mut self.artifacts[at]) {
-            None => self.artifacts.push(Artifact { id, parts: texts.collect(), author }),
-            Some(known) if append => texts.for_each(|part| add_text(&mut known.parts, part)),
-            Some(known) => known.parts = texts.collect(),
+        // The error of a task that failed is not reported a second time.
+        if self.state == TaskState::Failed {
+            events.iter_mut().for_each(|event| event.error = None);
         }
         events
     }
 
-    /// The calls and responses among parts as events, and their texts as a partial event: which text is the response is
-    /// known at the end.
-    fn events(
-        &mut self,
-        parts: Vec<Part>,
-        metadata: &Map<String, Value>,
-        own: Option<&Map<String, Value>>,
-    ) -> Vec<Event> {
+    /// Reads a message of the agent, and returns the events that are complete with it.
+    fn message(&mut self, message: &Value, metadata: &Map<String, Value>, source: Source) -> Vec<Event> {
+        let blank = self.about(metadata, message);
+        if !is_of_agent(message) {
+            // The status of an error may have no message.
+            let error = blank.error.is_some() && message.is_null();
+            return error.then_some(blank).into_iter().collect();
+        }
+        let id = id_of(message);
+        if self.texts.is_done(id) {
+            return Vec::new();
+        }
+        let parts = self.parts(message);
+        let acts: Vec<bool> = parts.iter().map(|part| self.is_new_act(part)).collect();
+        let has_acts = parts.iter().any(is_act);
+        let mut events = Vec::new();
+        if has_acts {
+            // Texts beside calls belong to the same event.
+            events.extend(self.texts.flush());
+            self.texts.note(id);
+            let new: Vec<Part> = parts
+                .into_iter()
+                .zip(acts)
+                .filter(|(part, is_new)| !is_act(part) || *is_new)
+                .map(|one| one.0)
+                .collect();
+            events.extend((!new.is_empty()).then(|| Event {
+                content: content(new),
+                is_intermediate: true,
+                ..blank
+            }));
+            return events;
+        }
+        if parts.is_empty() {
+            return Vec::new();
+        }
+        events.push(Event {
+            content: content(parts.clone()),
+            partial: true,
+            usage: None,
+            error: None,
+            ..blank.clone()
+        });
+        events.extend(self.texts.message(id, Event { content: content(parts), ..blank }, source));
+        events
+    }
+
+    fn artifact(&mut self, artifact: &Value, append: bool, metadata: &Map<String, Value>) -> Vec<Event> {
+        let id = artifact["artifactId"].as_str().unwrap_or_default().to_string();
+        let blank = self.about(metadata, artifact);
+        let (acts, texts): (Vec<Part>, Vec<Part>) = self.parts(artifact).into_iter().partition(is_act);
+        let acts: Vec<Part> = acts.into_iter().filter(|part| self.is_new_act(part)).collect();
+        let mut events = Vec::new();
+        if !acts.is_empty() {
+            events.extend(self.texts.flush());
+            events.push(Event { content: content(acts), ..blank.clone() });
+        }
+        if !texts.is_empty() {
+            let piece = content(texts.clone());
+            events.push(Event { content: piece, partial: true, usage: None, error: None, ..blank.clone() });
+            self.texts.artifact(id, Event { content: content(texts), ..blank }, append);
+        }
+        events
+    }
+
+    /// An event without content: its author, tokens, actions and error, as ADK's servers write them.
+    fn about(&mut self, metadata: &Map<String, Value>, holder: &Value) -> Event {
+        let own = holder["metadata"].as_object();
         let about = |key: &str| own.and_then(|own| own.get(key)).or_else(|| metadata.get(key));
         self.is_adk |= own.is_some_and(|own| own.keys().any(|key| key.starts_with("adk_")));
         if let Some(author) = about("adk_author").and_then(Value::as_str) {
             self.author = author.to_string();
         }
-        let usage = about("adk_usage_metadata").cloned();
-        let read = read_event(
-            &json!({"author": self.author, "usageMetadata": usage, "actions": about("adk_actions")}),
-        );
-        let blank = read.unwrap_or_default();
-        let (acts, texts): (Vec<Part>, Vec<Part>) =
-            parts.into_iter().partition(|part| part.call.is_some() || part.response.is_some());
-        let mut events = Vec::new();
-        let content = |parts| Some(Content { role: Some("model".into()), parts });
-        let new: Vec<Part> = acts.into_iter().filter(|part| self.is_new(part)).collect();
-        if !new.is_empty() {
-            events.push(Event { content: content(new), ..blank.clone() });
-        }
-        if texts.iter().any(Part::has_text) {
-            if usage.is_some() {
-                self.last = blank.clone();
-            }
-            events.push(Event { content: content(texts), partial: true, usage: None, ..blank });
-        }
-        events
+        let event = json!({
+            "author": self.author,
+            "usageMetadata": about("adk_usage_metadata"),
+            "actions": about("adk_actions"),
+            "errorCode": about("adk_error_code"),
+            "errorMessage": about("adk_error_message"),
+            "finishReason": about("adk_finish_reason"),
+        });
+        let event =
+            read_event(&event).unwrap_or_else(|_| Event { author: self.author.clone(), ..Event::default() });
+        // Which text is the response is known at the end.
+        Event { has_error_code: false, ..event }
+    }
+
+    fn is_new_act(&mut self, part: &Part) -> bool {
+        is_act(part) && self.is_new(part)
+    }
+
+    fn texts_in(&self, message: &Value) -> Vec<Part> {
+        self.parts(message).into_iter().filter(|part| !is_act(part)).collect()
     }
 
     fn is_new(&mut self, part: &Part) -> bool {
@@ -228,15 +261,13 @@ impl Reader {
         key.1.is_none_or(|id| self.seen.insert((key.0, id)))
     }
 
-    /// The response: that of the last artifact with text, or the last message with text.
-    pub(super) fn response(&self) -> Event {
-        let has_text = |artifact: &&Artifact| artifact.parts.iter().any(Part::has_text);
-        let artifact = self.artifacts.iter().rev().find(has_text);
-        let author = artifact.map_or(&self.author, |artifact| &artifact.author).clone();
-        let parts = artifact.map(|artifact| artifact.parts.clone());
-        let content =
-            parts.map(|parts| Content { role: Some("model".into()), parts }).or_else(|| self.message.clone());
-        Event { author, content, ..self.last.clone() }
+    /// The texts that are not events yet, the response last; an event without content if there is none.
+    pub(super) fn finish(self) -> Vec<Event> {
+        let events = self.texts.finish(self.is_adk);
+        match events.is_empty() {
+            true => vec![Event { author: self.author, ..Event::default() }],
+            false => events,
+        }
     }
 
     fn parts(&self, holder: &Value) -> Vec<Part> {
@@ -320,14 +351,20 @@ fn file_part(value: &Value) -> Option<Part> {
     Some(Part { rest: Map::from_iter([(key.to_string(), member)]), ..Part::default() })
 }
 
-/// Adds a piece of an artifact. Pieces of text are parts of one text.
-fn add_text(parts: &mut Vec<Part>, piece: Part) {
-    match (parts.last_mut(), &piece.text) {
-        (Some(Part { text: Some(text), thought, .. }), Some(more)) if *thought == piece.thought => {
-            text.push_str(more)
-        }
-        _ => parts.push(piece),
-    }
+fn is_act(part: &Part) -> bool {
+    part.call.is_some() || part.response.is_some()
+}
+
+fn is_of_agent(message: &Value) -> bool {
+    matches!(message["role"].as_str(), Some("agent" | "ROLE_AGENT"))
+}
+
+fn id_of(message: &Value) -> &str {
+    message["messageId"].as_str().unwrap_or_default()
+}
+
+fn content(parts: Vec<Part>) -> Option<Content> {
+    Some(Content { role: Some("model".into()), parts })
 }
 
 fn failure_of(status: &Value, metadata: &Map<String, Value>) -> Option<String> {

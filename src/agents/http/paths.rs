@@ -1,7 +1,7 @@
 //! The paths of a template, and the calls that they lead to.
 
 use crate::agents::messages::{call_part, event_with, response_part, text_of};
-use crate::domain::{HttpCalls, HttpResults, HttpSettings};
+use crate::domain::{HttpCalls, HttpResults, HttpSettings, HttpStream};
 use crate::formats::adk::Event;
 use serde_json::Value;
 use serde_json_path::JsonPath;
@@ -13,6 +13,11 @@ pub(super) struct Paths {
     pub(super) error: Option<JsonPath>,
     pub(super) session: Option<JsonPath>,
     pub(super) text: Option<JsonPath>,
+    pub(super) text_id: Option<JsonPath>,
+    pub(super) thought: Option<JsonPath>,
+    pub(super) step: Option<JsonPath>,
+    pub(super) finish: Option<JsonPath>,
+    pub(super) usage: Option<JsonPath>,
     pub(super) calls: Option<CallPaths>,
     pub(super) results: Option<ResultPaths>,
 }
@@ -40,11 +45,19 @@ pub(super) struct CallPaths {
 
 impl Paths {
     pub(super) fn of(settings: &HttpSettings) -> Result<Paths, String> {
+        let stream = settings.stream.as_ref();
+        let of_stream =
+            |key: &str, path: fn(&HttpStream) -> Option<&str>| compiled(key, stream.and_then(path));
         Ok(Paths {
             response: compiled("response", settings.response.as_deref())?,
             error: compiled("error", settings.error.as_deref())?,
             session: compiled("session", settings.session.as_deref())?,
-            text: compiled("stream.text", settings.stream.as_ref().map(|stream| stream.text.as_str()))?,
+            text: of_stream("stream.text", |stream| Some(&stream.text))?,
+            text_id: of_stream("stream.id", |stream| stream.id.as_deref())?,
+            thought: of_stream("stream.thought", |stream| stream.thought.as_deref())?,
+            step: of_stream("stream.step", |stream| stream.step.as_deref())?,
+            finish: compiled("finish", settings.finish.as_deref())?,
+            usage: compiled("usage", settings.usage.as_deref())?,
             calls: settings.calls.as_ref().map(CallPaths::of).transpose()?,
             results: settings.results.as_ref().map(ResultPaths::of).transpose()?,
         })
@@ -71,6 +84,16 @@ impl ResultPaths {
     }
 }
 
+impl ResultPaths {
+    /// The elements of a value that are responses.
+    pub(super) fn nodes(&self, value: &Value) -> Vec<Value> {
+        let is_response = |node: &&Value| {
+            self.id.query(node).first().is_some() && self.response.query(node).first().is_some()
+        };
+        self.path.query(value).all().into_iter().filter(is_response).cloned().collect()
+    }
+}
+
 impl CallPaths {
     fn of(calls: &HttpCalls) -> Result<CallPaths, String> {
         let needed = |key: &str, path: &str| compiled(key, Some(path)).map(|path| path.unwrap_or_default());
@@ -90,6 +113,16 @@ impl CallPaths {
         let has_name = |node: &&Value| node.is_array() || self.name.query(node).first().is_some();
         self.place.query(value).all().iter().any(|place| !place.is_null())
             && self.path.query(value).all().iter().all(has_name)
+    }
+
+    /// The elements of a value that are calls: those with a name. An empty list says that there are none.
+    pub(super) fn nodes(&self, value: &Value) -> Vec<Value> {
+        let elements = |node: &Value| match node {
+            Value::Array(items) if !items.is_empty() => items.clone(),
+            node => vec![node.clone()],
+        };
+        let is_call = |node: &Value| node.is_array() || self.name.query(node).first().is_some();
+        self.path.query(value).all().into_iter().flat_map(elements).filter(is_call).collect()
     }
 
     /// The calls in a value, each followed by its response if there is one.

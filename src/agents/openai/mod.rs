@@ -2,7 +2,9 @@
 //! are run by its caller: evaltrail answers the calls from stubs until the model responds with words.
 
 mod chat;
+mod message;
 mod responses;
+mod thinking;
 
 use super::adk_tools::declared_by;
 use super::budget::EVENT;
@@ -12,7 +14,7 @@ use super::tools::answer_for_caller;
 use super::{
     Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome,
 };
-use crate::domain::{OpenaiApi, OpenaiSettings, Part, TurnEnd, Usage};
+use crate::domain::{ModelError, OpenaiApi, OpenaiSettings, Part, TurnEnd, Usage};
 use crate::formats::adk::Event;
 use crate::process::clock::Stopwatch;
 use crate::store::read_text_file;
@@ -54,21 +56,45 @@ struct OpenaiSession {
 struct Reply {
     /// What is repeated to the model in the next request.
     said: Vec<Value>,
+    /// What the model thought; not part of the response.
+    thoughts: Vec<String>,
     texts: Vec<Part>,
     calls: Vec<AskedCall>,
-    /// What else the reply contains.
+    /// Calls that evaltrail does not answer, and what no interface describes: the calls are not all known.
     others: Vec<Part>,
+    /// Why the model stopped early.
+    error: Option<ModelError>,
     usage: Option<Usage>,
     model: Option<String>,
     refuses: bool,
 }
 
 /// A call that the model asks for.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct AskedCall {
+    /// Empty if the server gives none.
     id: String,
     name: String,
+    /// The arguments as text, in JSON.
     arguments: String,
+    form: CallForm,
+}
+
+/// The form in which a call is asked for, and answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum CallForm {
+    /// An element of `tool_calls`, or an item.
+    #[default]
+    Tool,
+    /// The member `function_call` of a message, which has no id.
+    Legacy,
+}
+
+impl AskedCall {
+    fn part(&self) -> Part {
+        let id = Some(self.id.as_str()).filter(|id| !id.is_empty());
+        call_part(&self.name, id, &self.arguments.clone().into())
+    }
 }
 
 impl OpenaiAgent {
@@ -146,15 +172,15 @@ impl OpenaiSession {
         emit: &mut (dyn FnMut(Event) + Send),
     ) -> Result<(), AgentError> {
         for asked in calls {
-            let part = call_part(&asked.name, Some(&asked.id), &asked.arguments.clone().into());
-            let Some(call) = part.call else { continue };
+            let Some(call) = asked.part().call else { continue };
             let answer = answer_for_caller(&self.tools, &call).await?;
             let text = text_of(&answer);
             self.said.push(match self.place.settings.api {
-                OpenaiApi::Chat => chat::result(&asked.id, &text),
+                OpenaiApi::Chat => chat::result(&asked, &text),
                 OpenaiApi::Responses => responses::result(&asked.id, &text),
             });
-            emit(event_with("tools", vec![response_part(&asked.name, Some(&asked.id), answer)]));
+            let id = call.id.as_deref();
+            emit(event_with("tools", vec![response_part(&asked.name, id, answer)]));
         }
         Ok(())
     }
@@ -195,13 +221,15 @@ impl Session for OpenaiSession {
             turn.budget.keep(EVENT)?;
             let end = if reply.refuses { TurnEnd::Refused } else { TurnEnd::Answered };
             is_partial |= !reply.others.is_empty();
-            let asked = reply
-                .calls
-                .iter()
-                .map(|call| call_part(&call.name, Some(&call.id), &call.arguments.clone().into()));
+            let thoughts: Vec<Part> =
+                reply.thoughts.into_iter().map(|text| Part { thought: true, ..Part::text(text) }).collect();
+            if !thoughts.is_empty() {
+                emit(Event { is_intermediate: true, ..event_with("model", thoughts) });
+            }
+            let asked = reply.calls.iter().map(AskedCall::part);
             let parts: Vec<Part> = reply.others.into_iter().chain(reply.texts).chain(asked).collect();
             let (usage, model_version) = (reply.usage, reply.model);
-            emit(Event { usage, model_version, ..event_with("model", parts) });
+            emit(Event { usage, model_version, error: reply.error, ..event_with("model", parts) });
             self.said.extend(reply.said);
             if reply.calls.is_empty() {
                 return Ok(TurnOutcome { end, has_all_calls: !is_partial, ..TurnOutcome::ANSWERED });

@@ -1,10 +1,10 @@
 //! The Responses interface.
 
-use super::{AskedCall, Reply, failure};
-use crate::agents::messages::{content_text, history_messages, usage_of};
+use super::{AskedCall, CallForm, Reply, failure};
+use crate::agents::messages::{arguments_text, content_text, history_messages, usage_of};
 use crate::agents::remote::Remote;
 use crate::agents::{AgentError, ErrorKind, TurnBudget};
-use crate::domain::{Invocation, OpenaiSettings, Part};
+use crate::domain::{Invocation, ModelError, OpenaiSettings, Part};
 use reqwest::Response;
 use serde_json::{Map, Value, json};
 
@@ -105,10 +105,18 @@ pub(super) async fn streamed(
     Ok(reply_of(&output, &ended))
 }
 
+/// Why a response is not complete.
+fn incomplete(response: &Value) -> Option<ModelError> {
+    let status = response["status"].as_str();
+    let reason = response["incomplete_details"]["reason"].as_str();
+    ModelError::of_finish(reason.or(status), None)
+}
+
 fn reply_of(output: &[Value], response: &Value) -> Reply {
     let mut reply = Reply {
         usage: usage_of(&response["usage"]),
         model: response["model"].as_str().map(str::to_string),
+        error: incomplete(response),
         ..Reply::default()
     };
     for item in output {
@@ -122,13 +130,15 @@ fn reply_of(output: &[Value], response: &Value) -> Reply {
                 reply.texts.extend((!said.is_empty()).then(|| Part::text(said)));
             }
             "reasoning" => {
-                let said = content_text(&item["summary"]);
-                reply.texts.extend((!said.is_empty()).then(|| Part { thought: true, ..Part::text(said) }));
+                // Open models send the reasoning itself.
+                let thoughts = [content_text(&item["summary"]), content_text(&item["content"])];
+                reply.thoughts.extend(thoughts.into_iter().filter(|text| !text.is_empty()));
             }
             "function_call" => reply.calls.push(AskedCall {
                 id: text("call_id"),
                 name: text("name"),
-                arguments: content_text(&item["arguments"]),
+                arguments: arguments_text(&item["arguments"]),
+                form: CallForm::Tool,
             }),
             // Calls that the server made itself, and what no interface describes: displayed, not scored.
             kind => reply
@@ -171,8 +181,8 @@ mod tests {
             json!({"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]}),
         ];
         let reply = reply_of(&output, &json!({"usage": {"input_tokens": 2}}));
-        assert_eq!((reply.calls[0].id.as_str(), reply.texts.len(), reply.others.len()), ("c1", 2, 1));
-        assert!(reply.texts[0].thought && !reply.refuses);
+        assert_eq!((reply.calls[0].id.as_str(), reply.texts.len(), reply.others.len()), ("c1", 1, 1));
+        assert_eq!((reply.thoughts, reply.refuses), (vec!["so".to_string()], false));
         assert_eq!(reply.others[0].label().as_deref(), Some("[mcp_tools_fetched]"));
     }
 

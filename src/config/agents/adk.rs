@@ -1,5 +1,6 @@
 //! Applications on an ADK server.
 
+use super::server::start_limit;
 use super::{AgentSpecError, split_command};
 use crate::domain::{AgentServer, AgentSpec, ProgramSpec};
 use serde::Deserialize;
@@ -10,6 +11,7 @@ use std::path::Path;
 pub(crate) struct AdkTable {
     url: Option<String>,
     start: Option<String>,
+    start_timeout: Option<String>,
     app: Option<String>,
     #[serde(default)]
     env: Vec<String>,
@@ -18,6 +20,7 @@ pub(crate) struct AdkTable {
 
 impl AdkTable {
     pub(super) fn spec(self, name: &str, root: &Path) -> Result<AgentSpec, String> {
+        let starts_within_ms = start_limit(self.start_timeout.as_deref(), self.start.is_some())?;
         let server = match (self.url, self.start) {
             (Some(_), _) if !self.env.is_empty() => {
                 return Err("env needs a start command; an agent with a url is already running".into());
@@ -32,6 +35,7 @@ impl AdkTable {
                     argv,
                     cwd: root.to_path_buf(),
                     env: self.env,
+                    starts_within_ms,
                     ..ProgramSpec::default()
                 })
             }

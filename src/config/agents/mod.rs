@@ -15,7 +15,6 @@ pub use command::split_command;
 
 use self::stubs::StubsKey;
 use crate::domain::{AgentSpec, Protocol, Secrets, ToolsSpec, TraceSource, secrets_in_address};
-use serde::Deserialize;
 use std::path::Path;
 
 /// Why a text does not specify an agent.
@@ -31,8 +30,6 @@ const ADDRESSES: &[(&str, ParseAddress)] =
     &[("adk+", adk::parse), ("cmd:", command::parse), ("python:", python::parse), ("replay:", replay::parse)];
 
 /// An agent in `evaltrail.toml`: the keys of its kind, and those of every agent.
-#[derive(Deserialize)]
-#[serde(try_from = "toml::Table")]
 pub(super) struct AgentTable {
     kind: KindTable,
     stubs: Option<StubsKey>,

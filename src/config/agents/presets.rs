@@ -7,8 +7,16 @@ const PRESETS: &[(&str, &str)] = &[("mastra", MASTRA), ("vercel-ai", VERCEL_AI)]
 /// `fullStream` as server-sent events.
 const MASTRA: &str = r#"
 body = { messages = "{messages}" }
-stream = { event = "text-delta", text = "$.payload.text" }
+finish = "$..[?($.type=='finish' && @ == $.payload.stepResult.reason) || ($.type=='tripwire' && @ == $.payload.reason) || (($.type=='tool-call-approval' || $.type=='tool-call-suspended' || $.type=='abort') && @ == $.type)]"
+usage = "$.payload.output[?$.type=='step-finish' && @.inputTokens]"
 error = "$.payload.error[?$.type=='error' && @ == $.payload.error.message]"
+
+[stream]
+event = "text-delta"
+text = "$.payload.text"
+id = "$.payload.id"
+thought = "$.payload[?$.type=='reasoning-delta' && @ == $.payload.text]"
+step = "$[?$.type=='step-start' && @ == $.type]"
 
 [calls]
 path = "$"
@@ -24,20 +32,28 @@ response = "$.payload[?($.type=='tool-result' && @ == $.payload.result) || ($.ty
 
 /// The stream of messages of Vercel's AI SDK, versions 5 and 6 (`toUIMessageStreamResponse`).
 const VERCEL_AI: &str = r#"
-body = { id = "{session_id}", messages = "{ui_messages}" }
-stream = { event = "text-delta", text = "$.delta" }
+body = { id = "{session_id}", messages = "{ui_messages}", trigger = "submit-message" }
 error = "$[?$.type=='error' && @ != 'error']"
+finish = "$[?($.type=='finish' && @ == $.finishReason) || (($.type=='abort' || $.type=='tool-approval-request') && @ == $.type)]"
+usage = "$.messageMetadata[?@.inputTokens]"
+
+[stream]
+event = "text-delta"
+text = "$.delta"
+id = "$.id"
+thought = "$[?$.type=='reasoning-delta' && @ == $.delta]"
+step = "$[?$.type=='start-step' && @ == $.type]"
 
 [calls]
 path = "$"
-name = "$[?$.type=='tool-input-available' && @ == $.toolName]"
+name = "$[?($.type=='tool-input-available' || $.type=='tool-input-error') && @ == $.toolName]"
 args = "$.input"
 id = "$.toolCallId"
 
 [results]
 path = "$"
 id = "$.toolCallId"
-response = "$[?($.type=='tool-output-available' && @ == $.output) || ($.type=='tool-output-error' && @ == $.errorText)]"
+response = "$[?($.type=='tool-output-available' && @ == $.output) || (($.type=='tool-output-error' || $.type=='tool-input-error') && @ == $.errorText) || ($.type=='tool-output-denied' && @ == $.type)]"
 "#;
 
 /// Adds the keys of the preset that a table names. Its own keys come first. The error is a message.

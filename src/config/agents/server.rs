@@ -20,11 +20,13 @@ struct CommonKeys {
     #[serde(default)]
     headers: BTreeMap<String, String>,
     idle: Option<String>,
+    start_timeout: Option<String>,
     token_command: Option<String>,
     jobs: Option<u32>,
 }
 
-const COMMON_KEYS: [&str; 8] = ["url", "start", "path", "env", "headers", "idle", "token_command", "jobs"];
+const COMMON_KEYS: [&str; 9] =
+    ["url", "start", "start_timeout", "path", "env", "headers", "idle", "token_command", "jobs"];
 
 /// An agent in `evaltrail.toml`.
 pub(crate) struct ServerTable {
@@ -47,7 +49,9 @@ impl ServerTable {
     }
 
     pub(super) fn spec(self, root: &Path) -> Result<AgentSpec, String> {
-        let CommonKeys { url, start, path, env, headers, idle, token_command, .. } = self.common;
+        let CommonKeys { url, start, start_timeout, path, env, headers, idle, token_command, .. } =
+            self.common;
+        let starts_within_ms = start_limit(start_timeout.as_deref(), start.is_some())?;
         let program = |command: &str, env: &[String]| {
             let argv = split_command(command).map_err(|error| error.0)?;
             Ok::<_, String>(ProgramSpec {
@@ -63,7 +67,7 @@ impl ServerTable {
                 return Err("path needs a start command; with a url, write the path in it".into());
             }
             (None, Some(start)) => {
-                let program = program(&start, &env)?;
+                let program = ProgramSpec { starts_within_ms, ..program(&start, &env)? };
                 if !program.argv.iter().any(|word| word.contains("{port}")) {
                     return Err("start must contain {port}, which is replaced by a free port".into());
                 }
@@ -85,6 +89,19 @@ impl ServerTable {
             idle_ms: idle.map(|idle| idle.as_millis() as u64),
             token_command,
         })))
+    }
+}
+
+/// The time limit for the start of a server, in milliseconds. The error is a message.
+pub(super) fn start_limit(written: Option<&str>, is_started: bool) -> Result<Option<u64>, String> {
+    let Some(written) = written else { return Ok(None) };
+    if !is_started {
+        return Err("start_timeout needs a start command".into());
+    }
+    let limit = parse_duration(written).map_err(|why| format!("start_timeout: {why}"))?;
+    match u64::try_from(limit.as_millis()) {
+        Ok(milliseconds @ 1..) => Ok(Some(milliseconds)),
+        _ => Err("start_timeout must be longer than 0".into()),
     }
 }
 

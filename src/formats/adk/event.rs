@@ -2,7 +2,7 @@
 
 use super::content::{content, part};
 use super::model_request::{ModelRequest, app_details, model_request};
-use crate::domain::{Content, Invocation, InvocationEvent, Trajectory, Usage, plausible_count};
+use crate::domain::{Content, Invocation, InvocationEvent, ModelError, Trajectory, Usage, plausible_count};
 use crate::formats::read::{Node, Read};
 use serde_json::Value;
 
@@ -15,14 +15,19 @@ pub struct Event {
     pub author: String,
     /// Texts, tool calls and tool responses.
     pub content: Option<Content>,
+    /// Whether the event is never a final response, although it has neither calls nor responses: thoughts, and texts before
+    /// another step of the model.
+    pub is_intermediate: bool,
     /// A part of a message that is later sent as a whole; never scored.
     pub partial: bool,
     /// Unix seconds.
     pub timestamp: Option<f64>,
     /// Seconds since the turn began; `None` where the time of arrival is not known.
     pub at: Option<f64>,
-    /// The model's error code and message, where it reported one.
-    pub error: Option<String>,
+    /// The error that the model reported, or why it stopped early.
+    pub error: Option<ModelError>,
+    /// Whether the event has an error code, and not only a finish reason.
+    pub has_error_code: bool,
     /// Grounding metadata, opaque.
     pub grounding: Option<Value>,
     /// Token counts.
@@ -46,19 +51,21 @@ pub fn read_event(value: &Value) -> Result<Event, crate::formats::ReadError> {
 
 pub(in crate::formats) fn event(node: Node) -> Read<Event> {
     node.object()?;
-    let code = node.opt_str("error_code")?;
-    let message = node.opt_str("error_message")?;
+    let author = node.opt_str("author")?.unwrap_or_default();
+    let error = model_error(node).map(|error| error.by(&author, None));
     let actions = node.get("actions");
     let truthy = |value: Option<Node>| value.is_some_and(|n| n.value.as_bool() == Some(true));
     let long_running = node.get("long_running_tool_ids");
     Ok(Event {
         invocation_id: node.opt_str("invocation_id")?.unwrap_or_default(),
-        author: node.opt_str("author")?.unwrap_or_default(),
+        author,
         content: node.get("content").map(content).transpose()?,
+        is_intermediate: false,
         partial: truthy(node.get("partial")),
         timestamp: node.opt_number("timestamp")?,
         at: None,
-        error: join_error(code, message),
+        error,
+        has_error_code: node.get("error_code").is_some_and(|code| !text_of(code.value).is_empty()),
         grounding: node.get("grounding_metadata").map(|n| n.value.clone()),
         usage: node.get("usage_metadata").map(usage).transpose()?,
         model_version: node.opt_str("model_version")?,
@@ -70,11 +77,23 @@ pub(in crate::formats) fn event(node: Node) -> Read<Event> {
     })
 }
 
-fn join_error(code: Option<String>, message: Option<String>) -> Option<String> {
-    match (code, message) {
-        (Some(code), Some(message)) => Some(format!("{code}: {message}")),
-        (code, message) => code.or(message),
-    }
+/// The error that an object with the members of an event reports: `errorCode` and `errorMessage`, or `finishReason`.
+pub fn reported_error(value: &Value) -> Option<ModelError> {
+    value.is_object().then(|| model_error(Node::top(value))).flatten()
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_string)
+}
+
+/// The error code and message of an event, else its finish reason if the response is not complete. The code of an event
+/// without content is often its finish reason.
+fn model_error(node: Node) -> Option<ModelError> {
+    // Codes are numbers in some of ADK's languages.
+    let text = |key: &str| node.get(key).map(|node| text_of(node.value)).unwrap_or_default();
+    let (code, message) = (text("error_code"), text("error_message"));
+    ModelError::reported(Some(&code), Some(&message))
+        .or_else(|| ModelError::of_finish(Some(&text("finish_reason")), Some(&text("finish_message"))))
 }
 
 pub(super) fn usage(node: Node) -> Read<Usage> {
@@ -117,12 +136,15 @@ pub(super) fn authored_parts(node: Node) -> Read<(String, Vec<crate::domain::Par
 impl Event {
     /// Whether the event is a final response of the agent (ADK's `is_final_response`).
     pub fn is_final(&self) -> bool {
+        if self.is_intermediate {
+            return false;
+        }
         if self.skip_summarization || self.has_long_running {
             return true;
         }
         let content = self.content.as_ref();
         let calls = content.is_some_and(|c| c.calls().next().is_some());
-        if self.error.is_some() && !self.partial && !calls {
+        if self.has_error_code && !self.partial && !calls {
             return true;
         }
         let responses = content.is_some_and(|c| c.responses().next().is_some());
@@ -151,8 +173,13 @@ impl Event {
             usage: self.usage.clone(),
             model_version: self.model_version.clone(),
             at: self.at,
-            error: self.error.clone(),
+            error: self.located_error(),
         }
+    }
+
+    /// The error with the time of the event.
+    fn located_error(&self) -> Option<ModelError> {
+        self.error.clone().map(|error| error.by(&self.author, self.at))
     }
 }
 
@@ -177,6 +204,7 @@ fn invocation<'a>(id: &str, events: impl Iterator<Item = &'a Event>) -> Invocati
     let mut answer: Option<(Content, Option<usize>)> = None;
     let mut kept: Vec<InvocationEvent> = Vec::new();
     let mut requests: Vec<(&str, &ModelRequest)> = Vec::new();
+    let mut reported_errors = Vec::new();
     for event in events {
         requests.extend(event.request.as_ref().map(|request| (event.author.as_str(), request)));
         if event.author.eq_ignore_ascii_case("user") {
@@ -194,8 +222,10 @@ fn invocation<'a>(id: &str, events: impl Iterator<Item = &'a Event>) -> Invocati
                 answer = Some((content.clone(), keep.then_some(kept.len())));
             }
         }
-        if keep {
-            kept.push(event.kept());
+        match keep {
+            true => kept.push(event.kept()),
+            // A partial event is repeated as a whole.
+            false => reported_errors.extend(event.located_error().filter(|_| !event.partial)),
         }
     }
     if let Some((content, Some(at))) = &answer
@@ -212,6 +242,7 @@ fn invocation<'a>(id: &str, events: impl Iterator<Item = &'a Event>) -> Invocati
         app_details,
         app_details_source,
         created,
+        reported_errors,
         ..Invocation::default()
     }
 }

@@ -24,7 +24,7 @@ pub use check::{Issue, Severity, check_text};
 pub use check_rubrics::{wrong_rubrics_of_case, wrong_rubrics_of_criterion};
 pub use config::{ConfigError, EvalConfig, change_criteria, default_criteria, read_config};
 pub use content::write_content;
-pub use event::{Event, invocation_of, invocations_of, read_event};
+pub use event::{Event, invocation_of, invocations_of, read_event, reported_error};
 pub use golden::{golden_events, write_message};
 pub use result::{
     app_history, result_id, result_name, storage_app, storage_history, write_invocation, write_result,

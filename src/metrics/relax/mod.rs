@@ -23,10 +23,13 @@ pub fn relaxation(attempt: &Attempt) -> Option<WhatIf> {
     common_relaxation(&[attempt])
 }
 
-/// The smallest change found with which all attempts pass; `None` if there is none, and if an attempt did not fail.
+/// The smallest change found with which all attempts pass; `None` if there is none, if an attempt did not fail, and if a
+/// model reported an error: other criteria do not cure it.
 pub fn common_relaxation<A: Borrow<Attempt>>(attempts: &[A]) -> Option<WhatIf> {
     let attempts: Vec<&Attempt> = attempts.iter().map(Borrow::borrow).collect();
-    let have_failed = attempts.iter().all(|attempt| attempt.status == Status::Failed);
+    let have_failed = attempts
+        .iter()
+        .all(|attempt| attempt.status == Status::Failed && attempt.model_errors().next().is_none());
     if attempts.is_empty() || !have_failed {
         return None;
     }

@@ -172,7 +172,7 @@ fn outcome_of(run: &RunState, case: usize) -> Option<CaseResultWords> {
         sign: format!("{}{rate}", worst.status.glyph()),
         count,
         ended: attempts.len(),
-        reason: clean_line(worst.reason()).into_owned(),
+        reason: clean_line(&worst.reason_with_model_errors()).into_owned(),
     })
 }
 

@@ -16,12 +16,12 @@ pub(super) fn note_reason(model: &Model, area: Rect, theme: &Theme, buffer: &mut
     let (status, reason) = match model.outcomes.get(case) {
         Some(outcome) => {
             let worst = outcome.attempts.iter().find(|attempt| attempt.status == outcome.worst);
-            (outcome.worst, worst.map(|attempt| attempt.reason()).unwrap_or_default())
+            (outcome.worst, worst.map(|attempt| attempt.reason_with_model_errors()).unwrap_or_default())
         }
         None => {
             let summaries = model.sets[case.set].summaries.as_ref();
             let summary = summaries.and_then(|summaries| summaries.get(case.index));
-            (Status::Errored, summary.and_then(|summary| summary.problem.as_deref()).unwrap_or_default())
+            (Status::Errored, summary.and_then(|summary| summary.problem.clone()).unwrap_or_default())
         }
     };
     if !reason.is_empty() && area.width > 20 {

@@ -76,8 +76,7 @@ fn is_identical(expected: Option<&Invocation>, actual: Option<&Invocation>) -> b
     let (left, right) = (expected.calls(), actual.calls());
     let same_calls =
         left.len() == right.len() && left.iter().zip(&right).all(|(e, a)| calls_equal(e, a, false));
-    let has_errors =
-        actual.trajectory.events().is_some_and(|events| events.iter().any(|event| event.error.is_some()));
+    let has_errors = actual.model_errors().next().is_some();
     same_calls
         && !has_errors
         && expected.trajectory.is_known()
@@ -356,9 +355,8 @@ impl Builder {
 
     /// Adds the errors that the model reported.
     fn notes_on(&mut self, actual: Option<&Invocation>) {
-        let Some(events) = actual.and_then(|turn| turn.trajectory.events()) else { return };
-        for error in events.iter().filter_map(|event| event.error.as_ref()) {
-            self.wide(&[words("the model reported  ", Tone::Faint), words(error, Tone::Note)]);
+        for error in actual.into_iter().flat_map(Invocation::model_errors) {
+            self.wide(&[words("the model reported  ", Tone::Faint), words(&error.text(), Tone::Note)]);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The timeline of an attempt: messages, calls and tool responses in order.
 
 use crate::diff::{Span, Tone, wrap_line};
-use crate::domain::{Invocation, Part, clean_line, value_text};
+use crate::domain::{Invocation, ModelError, Part, clean_line, value_text};
 use crate::explorer::screens::case::body::{Body, BodyLine, ComparedTurn, TurnLines};
 use serde_json::Value;
 
@@ -31,6 +31,12 @@ fn words(text: &str, tone: Tone) -> Span {
     Span { text: clean_line(text).into_owned(), tone, changed: false }
 }
 
+/// The beginning of a line: when, and which agent.
+fn head(at: Option<f64>, author: &str) -> [Span; 3] {
+    let at = at.map_or("      ".into(), |at| format!("{at:>5.2}s"));
+    [words(&at, Tone::Faint), words(" ", Tone::Plain), words(author, Tone::Key)]
+}
+
 impl Events {
     fn wide(&mut self, line: &[Span]) {
         self.lines.extend(wrap_line(line, self.width.saturating_sub(2)).into_iter().map(BodyLine::Wide));
@@ -38,6 +44,15 @@ impl Events {
 
     fn note(&mut self, text: &str) {
         self.wide(&[words(text, Tone::Faint)]);
+    }
+
+    /// Adds the errors that the model reported.
+    fn errors<'a>(&mut self, errors: impl IntoIterator<Item = &'a ModelError>) {
+        for error in errors {
+            let mut line = head(error.at, &error.author).to_vec();
+            line.push(words(&format!("  the model reported {}", error.text()), Tone::Note));
+            self.wide(&line);
+        }
     }
 
     fn of(&mut self, turn: &Invocation) {
@@ -48,24 +63,20 @@ impl Events {
         let Some(events) = turn.trajectory.events() else {
             return self.note("the calls are recorded, the events are not");
         };
-        if events.is_empty() {
+        if events.is_empty() && turn.reported_errors.is_empty() {
             self.note("the agent sent no events with content");
         }
         for event in events {
-            let at = event.at.map_or("      ".into(), |at| format!("{at:>5.2}s"));
-            let head = [words(&at, Tone::Faint), words(" ", Tone::Plain), words(&event.author, Tone::Key)];
+            let head = head(event.at, &event.author);
             let content = event.content.as_ref().or(turn.final_response.as_ref());
             for part in content.into_iter().flat_map(|content| &content.parts) {
                 let mut line = head.to_vec();
                 line.extend(part_words(part));
                 self.wide(&line);
             }
-            if let Some(error) = &event.error {
-                let mut line = head.to_vec();
-                line.push(words(&format!("  error {error}"), Tone::Note));
-                self.wide(&line);
-            }
+            self.errors(event.error.as_ref());
         }
+        self.errors(&turn.reported_errors);
         if let Some(end) = turn.end.words() {
             self.note(end);
         }

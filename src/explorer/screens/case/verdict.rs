@@ -37,6 +37,10 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
         return notes(&words, width).collect();
     };
     let mut lines: Vec<VerdictLine> = running.iter().flat_map(|words| notes(words, width)).collect();
+    if let Some(words) = attempt.model_error_words() {
+        let wrapped = wrap_line(&[plain(&format!("⚠ {words}"))], width.saturating_sub(2));
+        lines.extend(wrapped.into_iter().map(|line| VerdictLine::Words(Status::NotEvaluated, line)));
+    }
     if let Some(error) = &attempt.error {
         let words = format!("! errored  {}", clean_line(error));
         let wrapped = wrap_line(&[plain(&words)], width.saturating_sub(2));
@@ -44,7 +48,7 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
         let tries =
             if attempt.tries > 1 { format!("; tried {} times", attempt.tries) } else { String::new() };
         lines.extend(notes(&format!("ADK reports failed, without the reason{tries}"), width));
-    } else if attempt.status != attempt.adk_status {
+    } else if attempt.status != attempt.adk_status || !attempt.model_errors.is_empty() {
         let said = attempt.adk_status.label();
         lines.extend(notes(&format!("{} here; ADK reports {said}", attempt.status.label()), width));
     }

@@ -138,10 +138,8 @@ impl Log {
                 ]);
             }
         }
-        if let Some(events) = turn.trajectory.events() {
-            for error in events.iter().filter_map(|event| event.error.as_ref()) {
-                self.put(&[span("   the model reported  ", Tone::Faint), span(error, Tone::Note)]);
-            }
+        for error in turn.model_errors() {
+            self.put(&[span("   the model reported  ", Tone::Faint), span(&error.text(), Tone::Note)]);
         }
         if let Some(words) = turn.end.words() {
             self.put(&[span(&format!("   {words}"), Tone::Note)]);

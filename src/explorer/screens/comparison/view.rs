@@ -166,7 +166,7 @@ fn interval_words(before: &[Arc<EndedAttempt>], after: &[Arc<EndedAttempt>]) -> 
 /// What changed beside the outcome, and why the case does not pass.
 fn row_words(pair: &ComparedPair, case: &ComparedCase) -> String {
     let [before, after] = pair.attempts(case);
-    let reason = after.or(before).map(|attempt| attempt.reason().to_string()).unwrap_or_default();
+    let reason = after.or(before).map(|attempt| attempt.reason_with_model_errors()).unwrap_or_default();
     let mut words = Vec::new();
     if let (true, Some(a)) = (case.changed.contains(&ChangedCondition::Name), case.before) {
         words.push(format!("was {}", pair.before.case_name(a)));

@@ -294,5 +294,5 @@ fn finished_row(
     put_right(buffer, row.right() - 1, row.y, TIME, &time, faint);
     let x = row.x + name_width;
     let room = row.right().saturating_sub(x + TIME + 2);
-    put(buffer, x, row.y, room, attempt.reason(), theme.within(style, look));
+    put(buffer, x, row.y, room, &attempt.reason_with_model_errors(), theme.within(style, look));
 }
