@@ -87,7 +87,8 @@ impl Agents {
         }
         self.sent.add(secrets_for(spec));
         self.sent.add(tools.secret_values());
-        let outcome = connected_with_tools(spec, tools, limit, &self.sent).await;
+        // On the heap: it contains the connection of every kind of agent.
+        let outcome = Box::pin(connected_with_tools(spec, tools, limit, &self.sent)).await;
         let outcome = masked(outcome, &self.sent);
         place.tried.fetch_add(1, Ordering::Release);
         connection.take(outcome)
@@ -207,9 +208,9 @@ async fn connected_with_tools(
 ) -> Result<Box<dyn Agent>, AgentError> {
     let mut spec = spec.clone();
     let Some(interception) = Interception::of(&mut spec, tools).await? else {
-        return connected(&spec, limit, sent).await;
+        return Box::pin(connected(&spec, limit, sent)).await;
     };
-    let agent = connected(&spec, limit, sent).await?;
+    let agent = Box::pin(connected(&spec, limit, sent)).await?;
     if interception.greets() {
         let loaded = agent.load_plugins().await.and_then(|()| interception.check());
         if let Err(error) = loaded {

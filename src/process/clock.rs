@@ -146,27 +146,34 @@ fn uptime() -> Duration {
 pub(crate) struct Elapsed;
 
 /// Waits for a future, but not longer than `limit`, measured as running time.
-pub(crate) async fn timeout<T>(limit: Duration, waited_for: impl Future<Output = T>) -> Result<T, Elapsed> {
-    timeout_without(|| Duration::ZERO, limit, waited_for).await
+pub(crate) fn timeout<T>(
+    limit: Duration,
+    waited_for: impl Future<Output = T>,
+) -> impl Future<Output = Result<T, Elapsed>> {
+    timeout_without(|| Duration::ZERO, limit, waited_for)
 }
 
 /// Like [`timeout`], but time that is `excluded` since the start does not count.
-pub(crate) async fn timeout_without<T>(
+pub(crate) fn timeout_without<T>(
     excluded: impl Fn() -> Duration,
     limit: Duration,
     waited_for: impl Future<Output = T>,
-) -> Result<T, Elapsed> {
-    let watch = Stopwatch::start();
-    let left = || limit.checked_sub(watch.elapsed().saturating_sub(excluded()));
-    let passed = async {
-        while let Some(left) = left().filter(|left| !left.is_zero()) {
-            tokio::time::sleep(left).await;
+) -> impl Future<Output = Result<T, Elapsed>> {
+    // On the heap: limits are nested, and each would contain the future several times.
+    let waited_for = Box::pin(waited_for);
+    async move {
+        let watch = Stopwatch::start();
+        let left = || limit.checked_sub(watch.elapsed().saturating_sub(excluded()));
+        let passed = async {
+            while let Some(left) = left().filter(|left| !left.is_zero()) {
+                tokio::time::sleep(left).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            done = waited_for => Ok(done),
+            () = passed => Err(Elapsed),
         }
-    };
-    tokio::select! {
-        biased;
-        done = waited_for => Ok(done),
-        () = passed => Err(Elapsed),
     }
 }
 
