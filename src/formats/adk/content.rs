@@ -9,7 +9,7 @@ pub(in crate::formats) fn content(node: Node) -> Read<Content> {
     Ok(Content { role: node.opt_str("role")?, parts: node.list("parts", part)? })
 }
 
-pub(super) fn part(node: Node) -> Read<Part> {
+pub(in crate::formats) fn part(node: Node) -> Read<Part> {
     node.object()?;
     Ok(Part {
         text: node.opt_str("text")?,

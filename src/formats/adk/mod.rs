@@ -32,7 +32,7 @@ pub use result_file::{ResultEntry, ResultFile};
 pub use write::{blank_set, write_case};
 pub(super) use write::{write_named_case, write_trajectory, write_turns};
 
-pub(super) use content::content as read_content;
+pub(super) use content::{content as read_content, part as read_part};
 pub(super) use eval_case::{eval_case, session_input, trajectory};
 pub(super) use event::event;
 pub use legacy::read_initial_session;

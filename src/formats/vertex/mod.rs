@@ -43,6 +43,11 @@ pub const COLUMNS: &[&str] = &[
     "eval_case_id",
     "user_scenario",
     "conversation_history",
+    "input",
+    "inputs",
+    "output",
+    "expected_steps",
+    "actual_steps",
     // The newer client writes either spelling.
     "referenceTrajectory",
     "predictedTrajectory",
