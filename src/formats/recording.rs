@@ -4,7 +4,7 @@
 //! `at` is seconds since the turn began, the rest is ADK's event shape. `"partial": true` marks a turn of an agent that
 //! does not report all its calls, and `"end"` how a turn ended, if not with a response.
 
-use super::adk::{Event, invocation_of, read_event, write_content};
+use super::adk::{Event, invocation_of, read_event, write_content_as_is};
 use super::json::{self, position};
 use crate::domain::{
     Attempt, Content, Invocation, InvocationEvent, Trajectory, TurnEnd, finite_number, plausible_seconds,
@@ -121,12 +121,12 @@ fn events_of(turn: &Invocation) -> Vec<Value> {
         .iter()
         .map(|event| {
             let content = event.content.as_ref().or_else(|| answer.take());
-            event_value(event, content.map(write_content))
+            event_value(event, content.map(write_content_as_is))
         })
         .collect();
     if let Some(content) = answer.filter(|_| !ends_with_answer && !holds(events, answer)) {
         let at = turn.durations.total;
-        out.push(json!({"at": at, "author": "agent", "content": write_content(content)}));
+        out.push(json!({"at": at, "author": "agent", "content": write_content_as_is(content)}));
     }
     out
 }

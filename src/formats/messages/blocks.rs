@@ -54,7 +54,7 @@ fn gemini_part(node: Node) -> Read<Option<Part>> {
         return Err(node.below(key, value).wrong("a call as function_call, or its result as function_response"));
     }
     if let Some(response) = &mut part.response {
-        response.response = results::as_object(std::mem::take(&mut response.response));
+        response.response = adk::response_object(std::mem::take(&mut response.response));
     }
     Ok((part != Part::default() && part != Part::text("")).then_some(part))
 }

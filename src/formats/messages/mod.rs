@@ -30,9 +30,9 @@ mod tests;
 
 pub(super) use answer::{Answer, answer};
 pub use message::{Message, Role};
-pub(super) use results::as_object;
-pub use session::{StoredSession, read_session};
+pub use session::{StoredSession, read_session, saved_conversations};
 pub(super) use shape::{KINDS, is_conversation, is_list_of_messages};
+pub use turns::first_words;
 pub(super) use turns::{listed, listed_trajectory};
 
 use crate::domain::{EvalCase, Invocation};
@@ -100,7 +100,7 @@ pub(super) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
 pub(super) fn with_user_messages(node: Node, case: &EvalCase) -> Read<()> {
     let Some(at) = case.turns().iter().position(|turn| turn.user.parts.is_empty()) else { return Ok(()) };
     let turn = &case.turns()[at];
-    let said = turns::first_words(turn);
+    let said = first_words(turn);
     Err(ReadError {
         path: node.path(),
         expected: "a user message at the beginning of each turn".into(),

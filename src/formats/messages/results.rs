@@ -1,17 +1,13 @@
 //! Results of tools. In ADK a result is an object; any other value becomes `{"result": …}`, as ADK itself does.
 
 use crate::domain::{Part, ToolResponse};
+use crate::formats::adk::response_object;
 use crate::formats::json;
 use crate::formats::read::{Node, Read};
 use serde_json::{Value, json};
 
 const IDS: &[&str] = &["tool_call_id", "tool_use_id", "call_id"];
 const VALUES: &[&str] = &["content", "output", "result", "response"];
-
-/// A value as the response of a tool, which is an object in ADK.
-pub(in crate::formats) fn as_object(value: Value) -> Value {
-    if value.is_object() { value } else { json!({ "result": value }) }
-}
 
 /// The result in a message of a tool.
 pub(super) fn of_message(node: Node) -> Read<Part> {
@@ -28,7 +24,7 @@ pub(super) fn result(node: Node, id: Option<String>) -> Read<Part> {
     let failed = member("is_error") == Some(true.into()) || member("status") == Some("error".into());
     let response = match (failed, value.is_object()) {
         (true, false) => json!({ "error": value }),
-        _ => as_object(value),
+        _ => response_object(value),
     };
     let response = ToolResponse { id: own.or(id), name: name.transpose()?.unwrap_or_default(), response };
     Ok(Part { response: Some(response), ..Part::default() })

@@ -48,6 +48,10 @@ pub const COLUMNS: &[&str] = &[
     "output",
     "expected_steps",
     "actual_steps",
+    // Whole conversations: Gemini's contents, states of LangGraph, sessions of ADK.
+    "contents",
+    "values",
+    "events",
     // The newer client writes either spelling.
     "referenceTrajectory",
     "predictedTrajectory",

@@ -19,7 +19,7 @@ use crate::domain::{
 };
 use crate::formats::adk;
 use crate::formats::messages::{self, Answer};
-use crate::formats::read::{Node, Read, ReadError, lax_float};
+use crate::formats::read::{Node, Read, ReadError, lax_float, same_name};
 use serde_json::{Map, Value};
 
 /// Columns with a meaning of their own; all others are retained as they are.
@@ -58,6 +58,10 @@ const KNOWN: &[&str] = &[
     "failure",
 ];
 
+/// Members of a conversation that is a row.
+const CONVERSATION: &[&str] =
+    &["contents", "values", "events", "system_instruction", "app_name", "user_id", "state", "last_update_time"];
+
 /// Reads a row. `eval_id` is the row's id in the list of cases.
 pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
     node.object()?;
@@ -74,8 +78,12 @@ pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
     }
     let state = Some(talk.state).filter(|state| !state.is_empty()).map(Value::Object);
     let error = talk.error;
+    let session = messages::read_session(node.value)?.map(|session| session.input);
     let mut extra: Map<String, Value> =
         node.others(KNOWN).into_iter().filter(|(key, _)| !recorded::is_column(key)).collect();
+    if is_whole_conversation(node) {
+        extra.retain(|key, _| !CONVERSATION.iter().any(|known| same_name(key, known)));
+    }
     if let Some(system) = talk.system {
         extra.entry("system_instruction").or_insert(system.into());
     }
@@ -88,7 +96,8 @@ pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
         created: cell(node, "creation_timestamp").and_then(|cell| lax_float(cell.value)).unwrap_or(0.0),
         session_input: cell(node, "session_inputs")
             .map(|cell| in_text(cell, adk::session_input))
-            .transpose()?,
+            .transpose()?
+            .or(session),
         rubrics: rubrics::all(node)?,
         final_session_state: cell(node, "final_session_state").map(|cell| opened(cell.value)),
         saved: talk.saved.map(|turns| {
@@ -138,6 +147,9 @@ fn conversation(node: Node) -> Read<RowTurns> {
     if let Some(list) = cell(node, "messages") {
         return in_text(list, |list| Ok(expected(messages::conversation(list)?)));
     }
+    if is_whole_conversation(node) {
+        return Ok(expected(messages::conversation(node)?));
+    }
     if let Some(list) = cell(node, "reference_outputs").or_else(|| cell(node, "outputs")) {
         let found = in_text(list, |list| Ok(expected(messages::conversation(list)?)))?;
         return Ok(with_prompt(found, talk, cell(node, "reference_outputs").is_some()));
@@ -150,6 +162,12 @@ fn conversation(node: Node) -> Read<RowTurns> {
     }
     talk.expected.splice(0..0, history(node)?);
     Ok(talk)
+}
+
+/// Whether the row itself is a conversation: contents, a state or a session.
+fn is_whole_conversation(node: Node) -> bool {
+    let has_own = ["prompt", "messages", "input", "output", "outputs"].into_iter().any(|key| cell(node, key).is_some());
+    !has_own && messages::is_conversation(node.value)
 }
 
 /// What is asked: a text, a content, or the messages up to the last one of the user.
