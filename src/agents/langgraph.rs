@@ -1,13 +1,12 @@
 //! A graph on a LangGraph server.
 
 use super::budget::EVENT;
-use super::messages::{
-    call_part, content_text, event_with, history_messages, response_part, usage_of, value_in,
-};
+use super::messages::{event_with, history_messages, usage_of, value_in};
 use super::remote::{Items, Remote, setup, words_of};
 use super::{Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
 use crate::domain::{LanggraphSettings, Part, TurnEnd};
 use crate::formats::adk::Event;
+use crate::formats::{Role, read_message};
 use crate::process::clock::Stopwatch;
 use async_trait::async_trait;
 use reqwest::Method;
@@ -311,7 +310,8 @@ impl Session for LanggraphSession {
             let at = Some(began.elapsed().as_secs_f64());
             on_event(Event { at, ..event_with("agent", vec![Part::text(text)]) });
         }
-        Ok(TurnOutcome { end, ..TurnOutcome::ANSWERED })
+        let has_all_calls = !std::mem::take(&mut self.updates.has_unknown_calls);
+        Ok(TurnOutcome { end, has_all_calls, ..TurnOutcome::ANSWERED })
     }
 
     async fn state(&self) -> Option<Value> {
@@ -349,6 +349,8 @@ fn error_words(value: &Value) -> String {
 #[derive(Debug, Default)]
 struct Updates {
     seen: HashSet<String>,
+    /// Whether a message of the current turn may contain calls that are not known.
+    has_unknown_calls: bool,
 }
 
 impl Updates {
@@ -361,7 +363,9 @@ impl Updates {
             for message in updates.iter().filter_map(messages_in).flat_map(after_user) {
                 let id = message["id"].as_str().unwrap_or_default();
                 if id.is_empty() || self.seen.insert(id.to_string()) {
-                    events.extend(event_of(message, subgraph.unwrap_or(node)));
+                    let (found, is_known) = events_of(message, subgraph.unwrap_or(node));
+                    events.extend(found);
+                    self.has_unknown_calls |= !is_known;
                 }
             }
         }
@@ -393,34 +397,40 @@ fn after_user(messages: &[Value]) -> &[Value] {
     &messages[from..]
 }
 
-fn event_of(message: &Value, place: &str) -> Option<Event> {
-    let text = |key: &str| message[key].as_str().filter(|text| !text.is_empty());
-    let author = text("name").unwrap_or(place);
-    match text("type")? {
-        "ai" | "AIMessage" | "AIMessageChunk" => {
-            let said = content_text(&message["content"]);
-            let said = (!said.is_empty()).then(|| Part::text(said));
-            let list = |key: &str| message[key].as_array().cloned().unwrap_or_default();
-            let calls = list("tool_calls").into_iter().chain(list("invalid_tool_calls"));
-            let calls = calls.map(|call| {
-                call_part(call["name"].as_str().unwrap_or_default(), call["id"].as_str(), &call["args"])
-            });
-            let parts: Vec<Part> = said.into_iter().chain(calls).collect();
+/// The events of a message, and whether all calls in it are known. Thoughts are an event of their own, since they are not
+/// part of the response. A message that cannot be read is displayed as it is: it may contain calls.
+fn events_of(message: &Value, place: &str) -> (Vec<Event>, bool) {
+    let Ok(read) = read_message(message) else {
+        let part = Part { rest: Map::from_iter([("message".to_string(), message.clone())]), ..Part::default() };
+        return (vec![event_with(place, vec![part])], false);
+    };
+    let is_known = !read.has_unknown_call;
+    let author = read.author.as_deref().unwrap_or(place);
+    match read.role {
+        Role::System | Role::User => (Vec::new(), is_known),
+        Role::Tool => (vec![event_with(place, read.parts)], is_known),
+        Role::Model => {
+            let (thoughts, parts): (Vec<Part>, Vec<Part>) = read.parts.into_iter().partition(|part| part.thought);
             let usage = usage_of(&message["usage_metadata"]);
             let model_version = message["response_metadata"]["model_name"].as_str().map(str::to_string);
-            (!parts.is_empty() || usage.is_some()).then(|| Event {
-                usage,
-                model_version,
-                ..event_with(author, parts)
-            })
+            let acts = (!parts.is_empty() || usage.is_some())
+                .then(|| Event { usage, model_version, ..event_with(author, joined_texts(parts)) });
+            let thoughts = (!thoughts.is_empty() && acts.is_some()).then(|| event_with(author, thoughts));
+            (thoughts.into_iter().chain(acts).collect(), is_known)
         }
-        "tool" | "ToolMessage" => {
-            let response = value_in(&content_text(&message["content"]));
-            let part = response_part(text("name").unwrap_or_default(), text("tool_call_id"), response);
-            Some(event_with(place, vec![part]))
-        }
-        _ => None,
     }
+}
+
+/// Parts of which adjacent texts are one: a model's text may come in blocks.
+fn joined_texts(parts: Vec<Part>) -> Vec<Part> {
+    let mut out: Vec<Part> = Vec::new();
+    for part in parts {
+        match (out.last_mut().and_then(|last| last.text.as_mut()), &part.text) {
+            (Some(before), Some(text)) => before.push_str(text),
+            _ => out.push(part),
+        }
+    }
+    out
 }
 
 #[cfg(test)]
@@ -454,7 +464,7 @@ mod tests {
     fn calls_with_broken_arguments_are_calls() {
         let broken = json!({"name": "t", "args": "{\"a\": ", "id": "c", "error": "no JSON"});
         let ai = json!({"type": "ai", "id": "m", "content": [{"type": "text", "text": "so"}], "invalid_tool_calls": [broken]});
-        let event = event_of(&ai, "model").unwrap();
+        let event = events_of(&ai, "model").0.swap_remove(0);
         let content = event.content.unwrap();
         assert_eq!(content.spoken_text(), "so");
         assert_eq!(

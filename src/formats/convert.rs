@@ -152,7 +152,7 @@ fn fit_turn(turn: &mut Invocation, dropped: &mut BTreeSet<String>) {
         dropped.insert(format!("how a turn ended: {}", turn.end.words().unwrap_or_default()));
     }
     if turn.user.parts.is_empty() {
-        dropped.insert("nothing, but the case cannot be run: a turn has no user message".into());
+        dropped.insert("the user message of a turn: the file has none, so the case cannot be run".into());
     }
 }
 

@@ -45,16 +45,13 @@ fn add_block(node: Node, out: &mut Message) -> Read<()> {
 
 /// A part of Gemini; `None` if it is an empty text.
 fn gemini_part(node: Node) -> Read<Option<Part>> {
-    let mut part = adk::read_part(node)?;
+    let part = adk::read_part(node)?;
     if part.call.as_ref().is_some_and(|call| call.name.is_empty()) {
         return Err(node.wrong("a function call with a name"));
     }
     if let Some(key) = part.rest.keys().find(|key| calls::is_named_as_call(key)) {
         let value = &part.rest[key];
         return Err(node.below(key, value).wrong("a call as function_call, or its result as function_response"));
-    }
-    if let Some(response) = &mut part.response {
-        response.response = adk::response_object(std::mem::take(&mut response.response));
     }
     Ok((part != Part::default() && part != Part::text("")).then_some(part))
 }

@@ -29,6 +29,17 @@ pub(super) fn call(node: Node) -> Read<Part> {
     Ok(Part { call: Some(call), ..Part::default() })
 }
 
+/// Reads a call that LangChain found to be invalid: its arguments are a text that is not JSON.
+pub(super) fn invalid_call(node: Node) -> Read<Part> {
+    if let Ok(part) = call(node) {
+        return Ok(part);
+    }
+    let text = node.opt_str("args")?.unwrap_or_default();
+    let args = Map::from_iter([(vertex::PLAIN_INPUT.to_string(), text.into())]);
+    let call = ToolCall { id: id(node), ..ToolCall::new(node.need("name")?.str()?, Some(args)) };
+    Ok(Part { call: Some(call), ..Part::default() })
+}
+
 fn id(node: Node) -> Option<String> {
     IDS.iter().find_map(|key| Some(node.get(key)?.value.as_str()?.to_string())).filter(|id| !id.is_empty())
 }

@@ -67,7 +67,10 @@ fn add_calls(node: Node, out: &mut Message) -> Read<()> {
     for key in CALLS {
         let Some(found) = node.get(key) else { continue };
         match found.value {
-            Value::Array(_) => calls::merge(found.items()?.map(calls::call).collect::<Read<_>>()?, out),
+            Value::Array(_) => {
+                let read = if *key == "invalid_tool_calls" { calls::invalid_call } else { calls::call };
+                calls::merge(found.items()?.map(read).collect::<Read<_>>()?, out);
+            }
             Value::Object(_) => calls::merge(vec![calls::call(found)?], out),
             _ => return Err(found.wrong("a list of calls")),
         }

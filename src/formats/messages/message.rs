@@ -36,7 +36,7 @@ pub struct Message {
     pub role: Role,
     /// The name of the agent, if the message contains one.
     pub author: Option<String>,
-    /// Texts, thoughts, media, calls, and results of tools, in order. A result is always an object.
+    /// Texts, thoughts, media, calls, and results of tools, in order.
     pub parts: Vec<Part>,
     /// Whether the text is a refusal.
     pub refuses: bool,

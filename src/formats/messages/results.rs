@@ -1,7 +1,6 @@
-//! Results of tools. In ADK a result is an object; any other value becomes `{"result": …}`, as ADK itself does.
+//! Results of tools.
 
 use crate::domain::{Part, ToolResponse};
-use crate::formats::adk::response_object;
 use crate::formats::json;
 use crate::formats::read::{Node, Read};
 use serde_json::{Value, json};
@@ -24,7 +23,7 @@ pub(super) fn result(node: Node, id: Option<String>) -> Read<Part> {
     let failed = member("is_error") == Some(true.into()) || member("status") == Some("error".into());
     let response = match (failed, value.is_object()) {
         (true, false) => json!({ "error": value }),
-        _ => response_object(value),
+        _ => value,
     };
     let response = ToolResponse { id: own.or(id), name: name.transpose()?.unwrap_or_default(), response };
     Ok(Part { response: Some(response), ..Part::default() })

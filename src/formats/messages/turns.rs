@@ -7,6 +7,7 @@ use super::Conversation;
 use super::media::is_medium;
 use super::message::{Message, Role};
 use crate::domain::{Content, Invocation, InvocationEvent, Part, Trajectory, TurnEnd};
+use crate::formats::adk::response_object;
 use std::collections::HashMap;
 
 /// The author of messages without a name.
@@ -57,7 +58,7 @@ pub(super) fn turns(messages: Vec<Message>) -> Conversation {
     out
 }
 
-/// Gives results the names of their calls.
+/// Gives results the names of their calls, and makes them objects, as ADK does.
 fn name_results(message: &mut Message, names: &mut HashMap<String, String>) {
     for call in message.parts.iter().filter_map(|part| part.call.as_ref()) {
         names.extend(call.id.clone().map(|id| (id, call.name.clone())));
@@ -66,6 +67,7 @@ fn name_results(message: &mut Message, names: &mut HashMap<String, String>) {
         if let Some(name) = response.id.as_ref().and_then(|id| names.get(id)).filter(|_| response.name.is_empty()) {
             response.name.clone_from(name);
         }
+        response.response = response_object(std::mem::take(&mut response.response));
     }
 }
 
