@@ -401,7 +401,8 @@ fn after_user(messages: &[Value]) -> &[Value] {
 /// part of the response. A message that cannot be read is displayed as it is: it may contain calls.
 fn events_of(message: &Value, place: &str) -> (Vec<Event>, bool) {
     let Ok(read) = read_message(message) else {
-        let part = Part { rest: Map::from_iter([("message".to_string(), message.clone())]), ..Part::default() };
+        let part =
+            Part { rest: Map::from_iter([("message".to_string(), message.clone())]), ..Part::default() };
         return (vec![event_with(place, vec![part])], false);
     };
     let is_known = !read.has_unknown_call;
@@ -410,11 +411,15 @@ fn events_of(message: &Value, place: &str) -> (Vec<Event>, bool) {
         Role::System | Role::User => (Vec::new(), is_known),
         Role::Tool => (vec![event_with(place, read.parts)], is_known),
         Role::Model => {
-            let (thoughts, parts): (Vec<Part>, Vec<Part>) = read.parts.into_iter().partition(|part| part.thought);
+            let (thoughts, parts): (Vec<Part>, Vec<Part>) =
+                read.parts.into_iter().partition(|part| part.thought);
             let usage = usage_of(&message["usage_metadata"]);
             let model_version = message["response_metadata"]["model_name"].as_str().map(str::to_string);
-            let acts = (!parts.is_empty() || usage.is_some())
-                .then(|| Event { usage, model_version, ..event_with(author, joined_texts(parts)) });
+            let acts = (!parts.is_empty() || usage.is_some()).then(|| Event {
+                usage,
+                model_version,
+                ..event_with(author, joined_texts(parts))
+            });
             let thoughts = (!thoughts.is_empty() && acts.is_some()).then(|| event_with(author, thoughts));
             (thoughts.into_iter().chain(acts).collect(), is_known)
         }

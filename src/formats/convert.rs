@@ -97,7 +97,8 @@ fn one(
 ) -> Result<Value, SchemaProblem> {
     case.session_input = case.session_input.or_else(|| fresh.session.clone());
     // A loss in several turns of a case counts once.
-    let mut count = |what: BTreeSet<String>| what.into_iter().for_each(|what| *lost.entry(what).or_default() += 1);
+    let mut count =
+        |what: BTreeSet<String>| what.into_iter().for_each(|what| *lost.entry(what).or_default() += 1);
     if target == Target::VertexLines {
         let (row, not_held) = write_row(&case);
         count(not_held.into_iter().collect());
@@ -162,8 +163,12 @@ fn fit_parts(parts: &mut Vec<Part>, dropped: &mut BTreeSet<String>) {
         part.rest.retain(|key, value| {
             let is_known = is_part_field(key);
             if !is_known {
-                let label = Part { rest: Map::from_iter([(key.clone(), value.clone())]), ..Part::default() }.label();
-                dropped.insert(format!("parts of messages that ADK has no field for: {}", label.unwrap_or_default()));
+                let label =
+                    Part { rest: Map::from_iter([(key.clone(), value.clone())]), ..Part::default() }.label();
+                dropped.insert(format!(
+                    "parts of messages that ADK has no field for: {}",
+                    label.unwrap_or_default()
+                ));
             }
             is_known
         });

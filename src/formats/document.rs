@@ -169,8 +169,11 @@ pub(super) fn open_list(text: &str, fallback_id: &str) -> Result<Option<Document
 /// Whether the first element of a list is a message, and not a row of a data set.
 fn is_message(element: &str) -> bool {
     let Ok(parsed) = json::parse(element) else { return false };
-    let is_row = ["prompt", "messages", "reference", "query"].into_iter().any(|key| parsed.value.get(key).is_some());
-    !is_row && is_list_of_messages(&serde_json::Value::Array(vec![parsed.value]))
+    let is_row =
+        ["prompt", "messages", "reference", "query"].into_iter().any(|key| parsed.value.get(key).is_some());
+    // A message with an unknown role is refused with its place.
+    let has_role = parsed.value.get("role").is_some();
+    !is_row && (has_role || is_list_of_messages(&serde_json::Value::Array(vec![parsed.value])))
 }
 
 fn id_of(text: &str, range: &Range<usize>, keys: &[&str]) -> String {

@@ -76,7 +76,9 @@ fn of_file(path: &Path, name: &str) -> Result<Vec<RecordedConversation>, String>
             Ok(conversation.collect())
         }
         _ => match saved_conversations(&text).map_err(|why| format!("{name}: {why}"))? {
-            Some(saved) => Ok(saved.into_iter().enumerate().map(|(at, one)| of_stored(numbered(one, at))).collect()),
+            Some(saved) => {
+                Ok(saved.into_iter().enumerate().map(|(at, one)| of_stored(numbered(one, at))).collect())
+            }
             None => of_trace(&text).map_err(|why| format!("{name}: {why}")),
         },
     }
@@ -101,7 +103,6 @@ pub fn with_user_message(turns: &[Invocation], range: Range<usize>) -> (Vec<Invo
     }
     (with, without)
 }
-
 
 fn of_trace(text: &str) -> Result<Vec<RecordedConversation>, String> {
     let traced = conversations(&read_spans(text)?);

@@ -40,7 +40,10 @@ fn items_of_responses_are_read() {
     // What a model replied is a saved response.
     assert_eq!(cases[1].turns()[0].user.scored_text(), "weather in Oslo");
     let saved = &cases[1].saved.as_ref().unwrap().turns[0];
-    assert_eq!((calls(saved), saved.response_text()), (json!([["get_weather", {"city": "Oslo"}]]), "4.".into()));
+    assert_eq!(
+        (calls(saved), saved.response_text()),
+        (json!([["get_weather", {"city": "Oslo"}]]), "4.".into())
+    );
 }
 
 #[test]
@@ -89,7 +92,8 @@ fn the_right_agent_passes_with_every_form() {
     ];
     for name in GOLDEN {
         let case = cases_of(name).remove(0);
-        let recorded = json!({"eval_id": case.eval_id, "turns": [{"prompt": "same call once", "events": events}]});
+        let recorded =
+            json!({"eval_id": case.eval_id, "turns": [{"prompt": "same call once", "events": events}]});
         std::fs::write(folder.path().join("agent.jsonl"), format!("{recorded}\n")).unwrap();
         let mut command = evaltrail(&folder.path().join("home"));
         command.current_dir(folder.path()).args(["run", name, "--agent", "replay:agent.jsonl?speed=0"]);
@@ -112,7 +116,8 @@ fn a_folder_lists_every_form() {
 
 #[test]
 fn rows_without_a_prompt_are_refused() {
-    for value in [json!({"reference": "x"}), json!({"prompt": "", "reference": "x"}), json!({"messages": []})] {
+    for value in [json!({"reference": "x"}), json!({"prompt": "", "reference": "x"}), json!({"messages": []})]
+    {
         let file = SetFile::open(Arc::from(format!("{value}\n")), "data").unwrap();
         let error = file.case(0).map(|case| case.turns().to_vec());
         assert!(error.is_err() || error.as_ref().is_ok_and(Vec::is_empty), "{value}: {error:?}");
@@ -126,7 +131,14 @@ fn rows_without_a_prompt_are_refused() {
 
 #[test]
 fn empty_references_and_responses_of_vertex_are_none() {
-    let empty = [json!({}), json!({"response": null}), json!({"response": {}}), json!({"parts": []}), json!({"response": {"parts": []}}), json!("")];
+    let empty = [
+        json!({}),
+        json!({"response": null}),
+        json!({"response": {}}),
+        json!({"parts": []}),
+        json!({"response": {"parts": []}}),
+        json!(""),
+    ];
     for reference in empty {
         let case = row(json!({"prompt": "x", "response": "y", "reference": reference}));
         assert_eq!(case.turns()[0].final_response, None, "{reference}");
@@ -140,7 +152,10 @@ fn empty_references_and_responses_of_vertex_are_none() {
 #[test]
 fn blocked_responses_are_errors_and_not_speech() {
     for (response, why) in [
-        (json!({"candidates": [], "prompt_feedback": {"block_reason": "SAFETY"}}), "the model blocked the prompt: SAFETY"),
+        (
+            json!({"candidates": [], "prompt_feedback": {"block_reason": "SAFETY"}}),
+            "the model blocked the prompt: SAFETY",
+        ),
         (json!({"candidates": [{"finish_reason": "SAFETY"}]}), "the response is empty: SAFETY"),
         (json!({"choices": []}), "the response has no choices"),
     ] {
@@ -166,7 +181,11 @@ fn the_last_message_of_a_request_is_the_reference() {
         let case = row(json!({"request": request, "response": "e"}));
         let turns = case.turns();
         assert_eq!((turns.len(), turns[0].history, turns[1].history), (2, true, false), "{request}");
-        assert_eq!((turns[0].response_text(), turns[1].response_text()), ("b".into(), "d".into()), "{request}");
+        assert_eq!(
+            (turns[0].response_text(), turns[1].response_text()),
+            ("b".into(), "d".into()),
+            "{request}"
+        );
         assert_eq!(case.saved.unwrap().turns[1].response_text(), "e");
     }
     // A request from the middle of a turn: the calls so far are the agent's.
@@ -192,7 +211,12 @@ fn names_of_tools_are_trajectories() {
 #[test]
 fn outputs_take_the_prompt_from_the_inputs() {
     let said = json!([{"role": "assistant", "content": "y"}]);
-    let inputs = [json!("x"), json!({"question": "x"}), json!({"messages": [{"role": "user", "content": "x"}]}), json!([["human", "x"]])];
+    let inputs = [
+        json!("x"),
+        json!({"question": "x"}),
+        json!({"messages": [{"role": "user", "content": "x"}]}),
+        json!([["human", "x"]]),
+    ];
     for inputs in inputs {
         let case = row(json!({"inputs": inputs, "outputs": said, "reference_outputs": said}));
         assert_eq!(case.turns()[0].user.scored_text(), "x", "{inputs}");
@@ -210,8 +234,16 @@ fn adk_loads_what_convert_writes() {
     }
     let folder = tempfile::tempdir().unwrap();
     let contents = [
-        json!("20 degrees"), json!(""), json!("20"), json!("true"), json!("[1,2]"), json!("{\"t\": 1}"), json!(null), json!("NaN"),
-        json!([{"type": "text", "text": "20"}]), json!([{"type": "text", "text": "a"}, {"type": "image_url", "image_url": {"url": "https://x/a.png"}}]),
+        json!("20 degrees"),
+        json!(""),
+        json!("20"),
+        json!("true"),
+        json!("[1,2]"),
+        json!("{\"t\": 1}"),
+        json!(null),
+        json!("NaN"),
+        json!([{"type": "text", "text": "20"}]),
+        json!([{"type": "text", "text": "a"}, {"type": "image_url", "image_url": {"url": "https://x/a.png"}}]),
     ];
     let result = |content: &Value| {
         json!({"messages": [{"role": "user", "content": "weather?"},
@@ -230,7 +262,8 @@ fn adk_loads_what_convert_writes() {
     let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
     std::fs::write(folder.path().join("rows.jsonl"), text).unwrap();
     let mut command = evaltrail(&folder.path().join("home"));
-    let out = output(command.current_dir(folder.path()).args(["convert", "rows.jsonl", "-o", "made.evalset.json"]));
+    let out =
+        output(command.current_dir(folder.path()).args(["convert", "rows.jsonl", "-o", "made.evalset.json"]));
     let said = both(&out);
     assert!(out.status.success() && said.contains("11 cases in made.evalset.json"), "{said}");
     for lost in ["[file]", "calls and messages of turns whose calls are not all known", "the agent refused"] {
@@ -247,8 +280,15 @@ fn adk_loads_what_convert_writes() {
     assert_eq!(
         lines,
         [
-            "[{'result': '20 degrees'}]", "[{'result': ''}]", "[{'result': 20}]", "[{'result': True}]", "[{'result': [1, 2]}]",
-            "[{'t': 1}]", "[{'result': None}]", "[{'result': nan}]", "[{'result': 20}]",
+            "[{'result': '20 degrees'}]",
+            "[{'result': ''}]",
+            "[{'result': 20}]",
+            "[{'result': True}]",
+            "[{'result': [1, 2]}]",
+            "[{'t': 1}]",
+            "[{'result': None}]",
+            "[{'result': nan}]",
+            "[{'result': 20}]",
             "[{'result': [{'type': 'text', 'text': 'a'}, {'type': 'image_url', 'image_url': {'url': 'https://x/a.png'}}]}]",
             "4"
         ],
@@ -269,7 +309,10 @@ fn a_session_that_was_saved_as_a_file_is_captured() {
     };
     let refused = capture(&["--into", "new.evalset.json:a"]);
     assert_eq!(refused.status.code(), Some(2), "{}", both(&refused));
-    for named in ["turn 1 has no user message (the agent: \"I warmed up.\")", "turn 3 has no user message (the agent calls tick)"] {
+    for named in [
+        "turn 1 has no user message (the agent: \"I warmed up.\")",
+        "turn 3 has no user message (the agent calls tick)",
+    ] {
         assert!(both(&refused).contains(named), "{}", both(&refused));
     }
     let kept = capture(&["--into", "new.evalset.json:a", "--user-turns-only"]);
@@ -278,9 +321,12 @@ fn a_session_that_was_saved_as_a_file_is_captured() {
     assert!(chosen.status.success(), "{}", both(&chosen));
     let golden = fixture("golden_items.json").display().to_string();
     let mut command = evaltrail(&folder.path().join("home"));
-    let listed = output(command.current_dir(folder.path()).args(["capture", &golden, "--into", "new.evalset.json:c"]));
+    let listed =
+        output(command.current_dir(folder.path()).args(["capture", &golden, "--into", "new.evalset.json:c"]));
     assert!(listed.status.success(), "{}", both(&listed));
-    let set: Value = serde_json::from_str(&std::fs::read_to_string(folder.path().join("new.evalset.json")).unwrap()).unwrap();
+    let set: Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.path().join("new.evalset.json")).unwrap())
+            .unwrap();
     for at in [0, 1] {
         let case = &set["eval_cases"][at];
         assert_eq!(case["conversation"].as_array().unwrap().len(), 1);
@@ -294,7 +340,8 @@ fn a_session_that_was_saved_as_a_file_is_captured() {
 #[test]
 fn a_turn_without_a_user_message_is_not_run() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("rows.jsonl"), "{\"response\": \"x\", \"reference\": \"x\"}\n").unwrap();
+    std::fs::write(folder.path().join("rows.jsonl"), "{\"response\": \"x\", \"reference\": \"x\"}\n")
+        .unwrap();
     std::fs::write(folder.path().join("agent.jsonl"), "{\"eval_id\": \"a\", \"turns\": []}\n").unwrap();
     let mut command = evaltrail(&folder.path().join("home"));
     command.current_dir(folder.path()).args(["run", "rows.jsonl", "--agent", "replay:agent.jsonl"]);

@@ -67,7 +67,8 @@ fn of_object(node: Node, map: &Map<String, Value>) -> Read<Answer> {
     }
     let is_interface = map.contains_key("choices") || below(node.value, &["candidates"]).is_some();
     // The answer of an agent can be an object with `error` among other keys.
-    if let Some(error) = map.get("error").filter(|error| !error.is_null() && (map.len() == 1 || is_interface)) {
+    if let Some(error) = map.get("error").filter(|error| !error.is_null() && (map.len() == 1 || is_interface))
+    {
         return Ok(Answer::failed(error_words(error)));
     }
     if map.contains_key("choices") {
@@ -162,21 +163,27 @@ fn of_candidates(node: Node) -> Read<Answer> {
     };
     let Some(first) = first else {
         let text = |key: &str| below(node.value, &["prompt_feedback", key]).and_then(Value::as_str);
-        let why = ["block_reason", "block_reason_message"].into_iter().filter_map(text).collect::<Vec<_>>().join(": ");
+        let why = ["block_reason", "block_reason_message"]
+            .into_iter()
+            .filter_map(text)
+            .collect::<Vec<_>>()
+            .join(": ");
         return Ok(Answer::failed(match why.is_empty() {
             true => "the response has no candidates".into(),
             false => format!("the model blocked the prompt: {why}"),
         }));
     };
     let text = |key: &str| below(first.value, &[key]).and_then(Value::as_str);
-    let reason = [text("finish_reason"), text("finish_message")].into_iter().flatten().collect::<Vec<_>>().join(": ");
+    let reason =
+        [text("finish_reason"), text("finish_message")].into_iter().flatten().collect::<Vec<_>>().join(": ");
     let found = first.get("content").map_or_else(|| Ok(Answer::default()), of_content)?;
     Ok(or_empty(found, Some(reason.as_str()).filter(|reason| !reason.is_empty())))
 }
 
 /// An answer, or why it has neither a response nor a call.
 fn or_empty(found: Answer, reason: Option<&str>) -> Answer {
-    let is_empty = found.trajectory.is_none() && found.response.as_ref().is_none_or(|said| !says_something(said));
+    let is_empty =
+        found.trajectory.is_none() && found.response.as_ref().is_none_or(|said| !says_something(said));
     match (is_empty, reason) {
         (false, _) => found,
         (true, Some(reason)) => Answer::failed(format!("the response is empty: {reason}")),

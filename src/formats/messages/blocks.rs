@@ -5,7 +5,7 @@ use super::message::Message;
 use super::{calls, media, results};
 use crate::domain::Part;
 use crate::formats::adk;
-use crate::formats::read::{Node, Read};
+use crate::formats::read::{Node, Read, ReadError};
 use serde_json::{Map, Value};
 
 /// Adds a content to a message.
@@ -35,6 +35,27 @@ fn add_block(node: Node, out: &mut Message) -> Read<()> {
     }
     node.object().map_err(|_| node.wrong("a part of a message"))?;
     match node.value.get("type").and_then(Value::as_str) {
+        Some("dynamic-tool") => {
+            out.parts.extend(calls::with_result(node)?);
+            Ok(())
+        }
+        Some("tool-invocation") => {
+            out.parts.extend(calls::with_result(node.need("tool_invocation")?)?);
+            Ok(())
+        }
+        // A part of the AI SDK with the name of the tool in its type.
+        Some(kind)
+            if kind.starts_with("tool-")
+                && node.get("tool_call_id").is_some()
+                && node.get("tool_name").is_none() =>
+        {
+            let mut named = node.value.clone();
+            named["name"] = kind["tool-".len()..].into();
+            let read = calls::with_result(Node::top(&named));
+            out.parts
+                .extend(read.map_err(|error| ReadError { path: error.path.below(&node.path()), ..error })?);
+            Ok(())
+        }
         Some(kind) => add_typed(&kind.replace('-', "_"), node, out),
         None => {
             out.parts.extend(gemini_part(node)?);
@@ -51,7 +72,9 @@ fn gemini_part(node: Node) -> Read<Option<Part>> {
     }
     if let Some(key) = part.rest.keys().find(|key| calls::is_named_as_call(key)) {
         let value = &part.rest[key];
-        return Err(node.below(key, value).wrong("a call as function_call, or its result as function_response"));
+        return Err(node
+            .below(key, value)
+            .wrong("a call as function_call, or its result as function_response"));
     }
     Ok((part != Part::default() && part != Part::text("")).then_some(part))
 }
@@ -69,13 +92,16 @@ fn is_kind_of_result(kind: &str) -> bool {
 }
 
 fn is_kind_of_call(kind: &str) -> bool {
-    kind.ends_with("tool_use") || matches!(kind, "tool_call" | "server_tool_call" | "function_call" | "function")
+    kind.ends_with("tool_use")
+        || matches!(kind, "tool_call" | "server_tool_call" | "function_call" | "function")
 }
 
 /// Adds a block of this type, whose words are separated by underscores.
 fn add_typed(kind: &str, node: Node, out: &mut Message) -> Read<()> {
     match kind {
-        "text" | "input_text" | "output_text" | "summary_text" => out.add_text(&text_in(node, &["text", "content"])?),
+        "text" | "input_text" | "output_text" | "summary_text" => {
+            out.add_text(&text_in(node, &["text", "content"])?)
+        }
         "refusal" => {
             out.add_text(&text_in(node, &["refusal", "text"])?);
             out.refuses = true;

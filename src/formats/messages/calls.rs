@@ -1,6 +1,7 @@
 //! Calls of tools in all forms: `function` with `arguments`, `name` with `args` or `input`.
 
 use super::message::Message;
+use super::results;
 use crate::domain::{Part, ToolCall};
 use crate::formats::read::{Node, Read};
 use crate::formats::vertex;
@@ -27,6 +28,15 @@ pub(super) fn call(node: Node) -> Read<Part> {
     let id = [node, fields].iter().find_map(|place| id(*place));
     let call = ToolCall { id, ..ToolCall::new(name.str()?, args) };
     Ok(Part { call: Some(call), ..Part::default() })
+}
+
+/// Reads a call with its result, if it has one, as the AI SDK stores them.
+pub(super) fn with_result(node: Node) -> Read<Vec<Part>> {
+    let mut parts = vec![call(node)?];
+    if ["result", "output"].into_iter().any(|key| node.get(key).is_some()) {
+        parts.push(results::result(node, None)?);
+    }
+    Ok(parts)
 }
 
 /// Reads a call that LangChain found to be invalid: its arguments are a text that is not JSON.
@@ -58,7 +68,8 @@ pub(super) fn merge(found: Vec<Part>, message: &mut Message) {
             Some(at) => {
                 is_taken[at] = true;
                 // The content of a streamed message has no arguments.
-                let own = message.parts[at].call.as_mut().filter(|own| own.args.as_ref().is_none_or(Map::is_empty));
+                let own =
+                    message.parts[at].call.as_mut().filter(|own| own.args.as_ref().is_none_or(Map::is_empty));
                 if let (Some(own), Some(args)) = (own, &call.args) {
                     own.args = Some(args.clone());
                 }

@@ -11,7 +11,16 @@ const REASONING: &[&str] = &["reasoning_content", "reasoning", "thinking"];
 /// Members with calls, apart from the content. The first that contains a call is the most exact: others repeat it.
 const CALLS: &[&str] = &["tool_calls", "invalid_tool_calls", "function_call"];
 /// Members about calls that contain none: the id of the call, or pieces that `tool_calls` joins.
-const ABOUT_CALLS: &[&str] = &["tool_call_id", "tool_use_id", "call_id", "tool_call_chunks", "tool_name", "tools"];
+const ABOUT_CALLS: &[&str] = &[
+    "tool_call_id",
+    "tool_use_id",
+    "call_id",
+    "tool_call_chunks",
+    "tool_name",
+    "tool_choice",
+    "tool_invocations",
+    "tools",
+];
 
 /// Reads a message of this role.
 pub(super) fn message(role: Role, node: Node) -> Read<Message> {
@@ -32,13 +41,18 @@ pub(super) fn message(role: Role, node: Node) -> Read<Message> {
     if role == Role::Tool && out.parts.is_empty() {
         out.parts = vec![results::of_message(node)?];
     }
-    refusal(node, &mut out)?;
-    if let Some(audio) = node.get("audio") {
-        media::add_spoken(audio, &mut out);
-    }
     for place in [Some(node), more].into_iter().flatten() {
+        refusal(place, &mut out)?;
+        if let Some(audio) = place.get("audio") {
+            media::add_spoken(audio, &mut out);
+        }
         add_calls(place, &mut out)?;
     }
+    // The AI SDK repeats the calls of the parts.
+    if !out.has_calls() {
+        out.parts.extend(node.list("tool_invocations", calls::with_result)?.into_iter().flatten());
+    }
+    no_other_calls(node)?;
     Ok(out)
 }
 
@@ -75,14 +89,22 @@ fn add_calls(node: Node, out: &mut Message) -> Read<()> {
             _ => return Err(found.wrong("a list of calls")),
         }
     }
+    Ok(())
+}
+
+/// Refuses a message with a member whose name is that of calls, and which is not known.
+fn no_other_calls(node: Node) -> Read<()> {
     let Some(map) = node.value.as_object() else { return Ok(()) };
     let is_known = |key: &str| {
         let mut names = CALLS.iter().chain(ABOUT_CALLS);
         names.any(|known| same_name(key, known))
     };
-    let unknown = map.iter().find(|(key, value)| calls::is_named_as_call(key) && !is_known(key) && !is_nothing(value));
+    let unknown =
+        map.iter().find(|(key, value)| calls::is_named_as_call(key) && !is_known(key) && !is_nothing(value));
     match unknown {
-        Some((key, value)) => Err(node.below(key, value).wrong("calls in a member that is known: tool_calls or function_call")),
+        Some((key, value)) => {
+            Err(node.below(key, value).wrong("calls in a member that is known: tool_calls or function_call"))
+        }
         None => Ok(()),
     }
 }

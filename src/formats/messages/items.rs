@@ -12,6 +12,8 @@ pub(super) fn item(kind: &str, node: Node) -> Read<Message> {
     match kind {
         "reasoning" => reasoning(node, &mut out)?,
         "function_call" | "custom_tool_call" => out.parts.push(calls::call(node)?),
+        // LangGraph's instruction to remove a message.
+        "remove" => {}
         // Contains the result as well.
         "mcp_call" => {
             out.parts.push(calls::call(node)?);
@@ -30,7 +32,8 @@ pub(super) fn item(kind: &str, node: Node) -> Read<Message> {
         }
         kind => {
             let is_answer = kind.ends_with("_output") || kind.ends_with("_list_tools");
-            out.has_unknown_call = kind == "item_reference" || (looks_like_call(kind, node.value) && !is_answer);
+            out.has_unknown_call =
+                kind == "item_reference" || (looks_like_call(kind, node.value) && !is_answer);
             out.parts.push(unknown(kind, node.value));
         }
     }

@@ -51,7 +51,8 @@ pub(super) fn dumped(node: Node) -> Read<Option<Message>> {
 fn of_kind(kind: Option<&str>, fields: Node) -> Read<Message> {
     let role = fields.value.get("role").and_then(Value::as_str).and_then(Role::named);
     let role = kind.and_then(Role::named).or(role);
-    let role = role.ok_or_else(|| fields.wrong("a message of LangChain whose type is system, human, ai or tool"))?;
+    let role =
+        role.ok_or_else(|| fields.wrong("a message of LangChain whose type is system, human, ai or tool"))?;
     chat::message(role, fields)
 }
 

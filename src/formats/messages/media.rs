@@ -9,12 +9,27 @@ use serde_json::{Map, Value, json};
 
 /// Types of blocks with a medium.
 const KINDS: &[&str] = &[
-    "image", "image_url", "input_image", "audio", "audio_url", "input_audio", "output_audio", "video", "video_url",
-    "input_video", "file", "input_file", "document", "media", "blob", "uri",
+    "image",
+    "image_url",
+    "input_image",
+    "audio",
+    "audio_url",
+    "input_audio",
+    "output_audio",
+    "video",
+    "video_url",
+    "input_video",
+    "file",
+    "input_file",
+    "document",
+    "media",
+    "blob",
+    "uri",
 ];
 
 /// Members of a block that contain the medium.
-const INNER: &[&str] = &["image_url", "input_audio", "audio_url", "video_url", "source", "file", "audio", "image"];
+const INNER: &[&str] =
+    &["image_url", "input_audio", "audio_url", "video_url", "source", "file", "audio", "image"];
 
 /// A block with a medium as a part; `None` for other types of blocks.
 pub(super) fn part(kind: &str, node: Node) -> Option<Part> {

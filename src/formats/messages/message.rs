@@ -22,7 +22,11 @@ impl Role {
             "system" | "developer" | "SystemMessage" | "SystemMessageChunk" => Role::System,
             "user" | "human" | "HumanMessage" | "HumanMessageChunk" => Role::User,
             "assistant" | "model" | "ai" | "gpt" | "agent" | "AIMessage" | "AIMessageChunk" => Role::Model,
-            "tool" | "function" | "ToolMessage" | "ToolMessageChunk" | "FunctionMessage"
+            "tool"
+            | "function"
+            | "ToolMessage"
+            | "ToolMessageChunk"
+            | "FunctionMessage"
             | "FunctionMessageChunk" => Role::Tool,
             _ => return None,
         })

@@ -104,6 +104,9 @@ pub(super) fn with_user_messages(node: Node, case: &EvalCase) -> Read<()> {
     Err(ReadError {
         path: node.path(),
         expected: "a user message at the beginning of each turn".into(),
-        found: format!("turn {} without one ({said}); `evaltrail capture` can leave out such turns of a saved session", at + 1),
+        found: format!(
+            "turn {} without one ({said}); `evaltrail capture` can leave out such turns of a saved session",
+            at + 1
+        ),
     })
 }

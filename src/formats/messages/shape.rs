@@ -32,7 +32,7 @@ const LISTS: &[&str] = &["messages", "contents"];
 pub(in crate::formats) fn is_list_of_messages(value: &Value) -> bool {
     match value.get(0) {
         Some(Value::Array(pair)) => langchain::is_pair(pair),
-        Some(first) => first.get("role").is_some() || is_message(first),
+        Some(first) => is_message(first),
         None => false,
     }
 }
@@ -136,9 +136,11 @@ pub(super) fn message(node: Node) -> Read<Message> {
         (Some(kind), _) => items::item(kind, node),
         (None, Some(from)) if map.contains_key("value") => langchain::from_value(from, node),
         _ if map.contains_key("parts") => chat::message(role_of_parts(node), node),
-        _ => match word("author") {
-            Some(author) => authored(author, node),
-            None => Err(node.wrong(A_MESSAGE)),
+        _ => match (word("author"), node.get("content")) {
+            (Some(author), _) => authored(author, node),
+            // Vertex's histories have the role in the content.
+            (None, Some(content)) if content.value.get("parts").is_some() => message(content),
+            (None, _) => Err(node.wrong(A_MESSAGE)),
         },
     }
 }

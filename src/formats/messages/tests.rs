@@ -60,8 +60,10 @@ fn object() -> impl Strategy<Value = Map<String, Value>> {
 }
 
 fn spoken() -> impl Strategy<Value = Vec<Spoken>> {
-    let call = ("[a-z_]{1,8}", object(), object()).prop_map(|(name, args, result)| Call { name, args, result });
-    let step = (proptest::option::of(words()), vec(call, 1..3)).prop_map(|(text, calls)| Step { text, calls });
+    let call =
+        ("[a-z_]{1,8}", object(), object()).prop_map(|(name, args, result)| Call { name, args, result });
+    let step =
+        (proptest::option::of(words()), vec(call, 1..3)).prop_map(|(text, calls)| Step { text, calls });
     let turn = (words(), vec(step, 0..3), proptest::option::of(words())).prop_map(|(user, steps, answer)| {
         let answer = if steps.is_empty() { answer.or(Some("yes".into())) } else { answer };
         Spoken { user, steps, answer }
@@ -125,19 +127,21 @@ fn openai_old(turns: &[Spoken]) -> Value {
 }
 
 fn responses(turns: &[Spoken]) -> Value {
-    let said = |text: &str| {
-        json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text, "annotations": []}]})
-    };
+    let said = |text: &str| json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text, "annotations": []}]});
     let act = |step: &Step, id: &dyn Fn(usize) -> String| {
         let call = |(at, call): (usize, &Call)| {
             json!({"type": "function_call", "id": format!("fc_{at}"), "call_id": id(at), "name": call.name,
                 "arguments": Value::Object(call.args.clone()).to_string(), "status": "completed"})
         };
-        let result = |(at, call): (usize, &Call)| {
-            json!({"type": "function_call_output", "call_id": id(at), "output": Value::Object(call.result.clone()).to_string()})
-        };
+        let result = |(at, call): (usize, &Call)| json!({"type": "function_call_output", "call_id": id(at), "output": Value::Object(call.result.clone()).to_string()});
         let calls = step.calls.iter().enumerate();
-        step.text.as_deref().map(said).into_iter().chain(calls.clone().map(call)).chain(calls.map(result)).collect()
+        step.text
+            .as_deref()
+            .map(said)
+            .into_iter()
+            .chain(calls.clone().map(call))
+            .chain(calls.map(result))
+            .collect()
     };
     let user = |text: &str| vec![json!({"role": "user", "content": [{"type": "input_text", "text": text}]})];
     written(turns, user, act, |text| vec![said(text)]).into()
@@ -156,8 +160,10 @@ fn anthropic(turns: &[Spoken]) -> Value {
         vec![json!({"role": "assistant", "content": blocks}), json!({"role": "user", "content": results})]
     };
     let user = |text: &str| vec![json!({"role": "user", "content": text})];
-    written(turns, user, act, |text| vec![json!({"role": "assistant", "content": [{"type": "text", "text": text}]})])
-        .into()
+    written(turns, user, act, |text| {
+        vec![json!({"role": "assistant", "content": [{"type": "text", "text": text}]})]
+    })
+    .into()
 }
 
 fn langchain(turns: &[Spoken]) -> Vec<Value> {
@@ -165,7 +171,9 @@ fn langchain(turns: &[Spoken]) -> Vec<Value> {
         let call = |(at, call): (usize, &Call)| json!({"name": call.name, "args": call.args, "id": id(at), "type": "tool_call"});
         let calls: Vec<Value> = step.calls.iter().enumerate().map(call).collect();
         let text = step.text.clone().unwrap_or_default();
-        let mut out = vec![json!({"type": "ai", "content": text, "tool_calls": calls, "invalid_tool_calls": [], "additional_kwargs": {}})];
+        let mut out = vec![
+            json!({"type": "ai", "content": text, "tool_calls": calls, "invalid_tool_calls": [], "additional_kwargs": {}}),
+        ];
         out.extend(step.calls.iter().enumerate().map(|(at, call)| {
             let text = Value::Object(call.result.clone()).to_string();
             json!({"type": "tool", "name": call.name, "tool_call_id": id(at), "content": text, "status": "success"})
@@ -179,15 +187,14 @@ fn langchain(turns: &[Spoken]) -> Vec<Value> {
 fn gemini(turns: &[Spoken], [call_key, response_key]: [&str; 2]) -> Vec<Value> {
     let act = |step: &Step, id: &dyn Fn(usize) -> String| {
         let call = |(at, call): (usize, &Call)| json!({call_key: {"id": id(at), "name": call.name, "args": call.args}});
-        let result = |(at, call): (usize, &Call)| {
-            json!({response_key: {"id": id(at), "name": call.name, "response": call.result}})
-        };
+        let result = |(at, call): (usize, &Call)| json!({response_key: {"id": id(at), "name": call.name, "response": call.result}});
         let text = step.text.iter().map(|text| json!({"text": text}));
         let parts: Vec<Value> = text.chain(step.calls.iter().enumerate().map(call)).collect();
         let results: Vec<Value> = step.calls.iter().enumerate().map(result).collect();
         vec![json!({"role": "model", "parts": parts}), json!({"role": "user", "parts": results})]
     };
-    let message = |role: &'static str| move |text: &str| vec![json!({"role": role, "parts": [{"text": text}]})];
+    let message =
+        |role: &'static str| move |text: &str| vec![json!({"role": role, "parts": [{"text": text}]})];
     written(turns, message("user"), act, message("model"))
 }
 
@@ -206,7 +213,15 @@ fn adk_session(turns: &[Spoken]) -> Value {
 
 fn forms(turns: &[Spoken]) -> Vec<(&'static str, Value)> {
     let chain = langchain(turns);
-    let class = |message: &Value| if message["type"] == "human" { "HumanMessage" } else if message["type"] == "ai" { "AIMessage" } else { "ToolMessage" };
+    let class = |message: &Value| {
+        if message["type"] == "human" {
+            "HumanMessage"
+        } else if message["type"] == "ai" {
+            "AIMessage"
+        } else {
+            "ToolMessage"
+        }
+    };
     let dump = |message: &Value| json!({"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", class(message)], "kwargs": message});
     let data = |message: &Value| json!({"type": message["type"], "data": message});
     let camel = gemini(turns, ["functionCall", "functionResponse"]);
@@ -251,7 +266,9 @@ fn expectation(turns: &[Spoken]) -> Vec<Invocation> {
             user: Content::text("user", turn.user.clone()),
             final_response: turn.answer.clone().map(|text| Content::text("model", text)),
             trajectory: Trajectory::Listed {
-                calls: all().map(|call| crate::domain::ToolCall::new(&call.name, Some(call.args.clone()))).collect(),
+                calls: all()
+                    .map(|call| crate::domain::ToolCall::new(&call.name, Some(call.args.clone())))
+                    .collect(),
                 responses: all().map(response).collect(),
                 texts: texts.map(|text| ("agent".to_string(), vec![Part::text(text)])).collect(),
             },
@@ -326,10 +343,43 @@ fn calls_that_langchain_repeats_are_read_once() {
 }
 
 #[test]
+fn calls_of_the_ai_sdk_have_their_results() {
+    let args = json!({"city": "Lima"});
+    for message in [
+        json!({"role": "assistant", "toolInvocations": [{"state": "result", "toolCallId": "c", "toolName": "get_weather", "args": args, "result": {"t": 20}}]}),
+        json!({"role": "assistant", "parts": [{"type": "step-start"}, {"type": "tool-get_weather", "toolCallId": "c", "state": "output-available", "input": args, "output": {"t": 20}}]}),
+        json!({"role": "assistant", "parts": [{"type": "dynamic-tool", "toolName": "get_weather", "toolCallId": "c", "input": args, "output": {"t": 20}}]}),
+    ] {
+        let turn = turns_of(json!(["x", message])).remove(0);
+        assert_eq!(calls(&turn), weather(args.clone()), "{message}");
+        assert_eq!(turn.responses()[0].response, json!({"t": 20}), "{message}");
+    }
+    let list = json!(["x",
+        {"role": "assistant", "content": [{"type": "tool-call", "toolCallId": "c", "toolName": "get_weather", "input": args}]},
+        {"role": "tool", "content": [{"type": "tool-result", "toolCallId": "c", "toolName": "get_weather", "output": {"type": "text", "value": "20"}}]}
+    ]);
+    let turn = turns_of(list).remove(0);
+    assert_eq!((calls(&turn), turn.responses()[0].name.as_str()), (weather(args), "get_weather"));
+    assert_eq!(turn.responses()[0].response, json!({"result": "20"}));
+}
+
+#[test]
+fn histories_of_vertex_have_the_role_in_the_content() {
+    let message = |role: &str, text: &str| json!({"turn_id": "0", "content": {"role": role, "parts": [{"text": text}]}});
+    let turn = turns_of(json!([message("user", "a"), message("model", "b")])).remove(0);
+    assert_eq!((turn.user.scored_text(), turn.response_text()), ("a".into(), "b".into()));
+    let authored =
+        |author: &str, text: &str| json!({"author": author, "content": {"parts": [{"text": text}]}});
+    let turn = turns_of(json!([authored("user", "a"), authored("home", "b")])).remove(0);
+    assert_eq!((turn.user.scored_text(), turn.response_text()), ("a".into(), "b".into()));
+}
+
+#[test]
 fn refusals_are_responses() {
     for message in [
         json!({"role": "assistant", "content": null, "refusal": "I cannot."}),
         json!({"role": "assistant", "content": [{"type": "refusal", "refusal": "I cannot."}]}),
+        json!({"type": "ai", "content": "", "additional_kwargs": {"refusal": "I cannot."}}),
         json!({"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "I cannot."}]}),
     ] {
         let turn = turns_of(json!(["x", message])).remove(0);
@@ -345,7 +395,10 @@ fn media_are_parts() {
         (json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}), &png),
         (json!({"type": "image_url", "image_url": "data:image/png;base64,AAAA"}), &png),
         (json!({"type": "input_image", "image_url": "data:image/png;base64,AAAA"}), &png),
-        (json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}), &png),
+        (
+            json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}),
+            &png,
+        ),
         (json!({"type": "image", "source_type": "base64", "mime_type": "image/png", "data": "AAAA"}), &png),
         (json!({"type": "image", "base64": "AAAA", "mime_type": "image/png"}), &png),
         (json!({"type": "image_url", "image_url": {"url": "https://x/a.png"}}), &address),
@@ -360,9 +413,14 @@ fn media_are_parts() {
             &json!({"inline_data": {"mime_type": "application/pdf", "data": "AAAA", "display_name": "a.pdf"}}),
         ),
         // The id of an uploaded file is no address.
-        (json!({"type": "file", "file": {"file_id": "f1"}}), &json!({"file": {"type": "file", "file": {"file_id": "f1"}}})),
+        (
+            json!({"type": "file", "file": {"file_id": "f1"}}),
+            &json!({"file": {"type": "file", "file": {"file_id": "f1"}}}),
+        ),
     ] {
-        let turn = turns_of(json!([{"role": "user", "content": [{"type": "text", "text": "what is it"}, block]}])).remove(0);
+        let turn =
+            turns_of(json!([{"role": "user", "content": [{"type": "text", "text": "what is it"}, block]}]))
+                .remove(0);
         assert_eq!(turn.user.parts[0], Part::text("what is it"));
         assert_eq!(Value::Object(turn.user.parts[1].rest.clone()), *expected, "{block}");
     }
@@ -388,15 +446,39 @@ fn reasoning_is_displayed_and_not_the_response() {
 #[test]
 fn what_looks_like_a_call_and_is_not_understood_is_refused_or_makes_the_calls_unknown() {
     for (message, place) in [
-        (json!({"role": "assistant", "tool_calls": [{"id": "1"}]}), "$[1].tool_calls[0]: expected a key \"name\""),
+        (
+            json!({"role": "assistant", "tool_calls": [{"id": "1"}]}),
+            "$[1].tool_calls[0]: expected a key \"name\"",
+        ),
         (json!({"role": "assistant", "tool_calls": "f(x)"}), "$[1].tool_calls: expected a list of calls"),
-        (json!({"role": "assistant", "tool_calls": [{"name": "f", "args": [1]}]}), "$[1].tool_calls[0].args: expected"),
-        (json!({"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "{oops"}}]}), "$[1].tool_calls[0].function.arguments: expected"),
-        (json!({"role": "assistant", "tool_requests": [{"x": 1}]}), "$[1].tool_requests: expected calls in a member that is known"),
-        (json!({"role": "assistant", "content": [{"type": "super_call", "x": 1}]}), "$[1].content[0]: expected a part of a known type"),
-        (json!({"role": "assistant", "content": [{"type": "do", "name": "f", "arguments": {}}]}), "$[1].content[0]: expected a part of a known type"),
-        (json!({"role": "model", "parts": [{"functionCall": {}}]}), "$[1].parts[0]: expected a function call with a name"),
-        (json!({"role": "model", "parts": [{"toolCall": {"toolType": "x"}}]}), "$[1].parts[0].toolCall: expected a call as function_call"),
+        (
+            json!({"role": "assistant", "tool_calls": [{"name": "f", "args": [1]}]}),
+            "$[1].tool_calls[0].args: expected",
+        ),
+        (
+            json!({"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "{oops"}}]}),
+            "$[1].tool_calls[0].function.arguments: expected",
+        ),
+        (
+            json!({"role": "assistant", "tool_requests": [{"x": 1}]}),
+            "$[1].tool_requests: expected calls in a member that is known",
+        ),
+        (
+            json!({"role": "assistant", "content": [{"type": "super_call", "x": 1}]}),
+            "$[1].content[0]: expected a part of a known type",
+        ),
+        (
+            json!({"role": "assistant", "content": [{"type": "do", "name": "f", "arguments": {}}]}),
+            "$[1].content[0]: expected a part of a known type",
+        ),
+        (
+            json!({"role": "model", "parts": [{"functionCall": {}}]}),
+            "$[1].parts[0]: expected a function call with a name",
+        ),
+        (
+            json!({"role": "model", "parts": [{"toolCall": {"toolType": "x"}}]}),
+            "$[1].parts[0].toolCall: expected a call as function_call",
+        ),
         (json!({"role": "ghost", "content": "x"}), "$[1]: expected a message whose role is"),
         (json!({"content": "x"}), "$[1]: expected a message"),
         (json!(7), "$[1]: expected a message"),
@@ -404,7 +486,9 @@ fn what_looks_like_a_call_and_is_not_understood_is_refused_or_makes_the_calls_un
         let error = read(json!(["x", message])).unwrap_err();
         assert!(error.starts_with(place), "{error}\n{message}");
     }
-    let searched = turns_of(json!(["x", {"type": "web_search_call", "id": "w", "action": {"query": "q"}}, {"role": "assistant", "content": "y"}]));
+    let searched = turns_of(
+        json!(["x", {"type": "web_search_call", "id": "w", "action": {"query": "q"}}, {"role": "assistant", "content": "y"}]),
+    );
     assert!(matches!(searched[0].trajectory, Trajectory::Partial(_)));
     assert_eq!(searched[0].response_text(), "y");
     let events = searched[0].trajectory.events().unwrap();
@@ -422,8 +506,14 @@ fn results_of_tools_are_objects() {
         (json!("true"), json!({"result": true})),
         (json!("[1,2]"), json!({"result": [1, 2]})),
         (json!("{\"t\": 1}"), json!({"t": 1})),
-        (json!([{"type": "text", "text": "20"}, {"type": "text", "text": "degrees"}]), json!({"result": "20\ndegrees"})),
-        (json!([{"type": "text", "text": "a"}, {"type": "image", "source": {}}]), json!({"result": [{"type": "text", "text": "a"}, {"type": "image", "source": {}}]})),
+        (
+            json!([{"type": "text", "text": "20"}, {"type": "text", "text": "degrees"}]),
+            json!({"result": "20\ndegrees"}),
+        ),
+        (
+            json!([{"type": "text", "text": "a"}, {"type": "image", "source": {}}]),
+            json!({"result": [{"type": "text", "text": "a"}, {"type": "image", "source": {}}]}),
+        ),
         (json!(null), json!({"result": null})),
     ] {
         let list = json!(["x", {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": ""}}]},
@@ -438,29 +528,54 @@ fn results_of_tools_are_objects() {
 fn empty_and_blocked_answers_are_none_with_the_reason() {
     let of = |value: Value| answer(Node::top(&value)).unwrap();
     for (value, why) in [
-        (json!({"candidates": [], "prompt_feedback": {"block_reason": "SAFETY"}}), "the model blocked the prompt: SAFETY"),
-        (json!({"promptFeedback": {"blockReason": "OTHER", "blockReasonMessage": "no"}}), "the model blocked the prompt: OTHER: no"),
+        (
+            json!({"candidates": [], "prompt_feedback": {"block_reason": "SAFETY"}}),
+            "the model blocked the prompt: SAFETY",
+        ),
+        (
+            json!({"promptFeedback": {"blockReason": "OTHER", "blockReasonMessage": "no"}}),
+            "the model blocked the prompt: OTHER: no",
+        ),
         (json!({"candidates": [{"finishReason": "MAX_TOKENS"}]}), "the response is empty: MAX_TOKENS"),
-        (json!({"candidates": [{"finish_reason": "STOP", "content": {"role": "model", "parts": [{"text": ""}]}}]}), "the response is empty: STOP"),
+        (
+            json!({"candidates": [{"finish_reason": "STOP", "content": {"role": "model", "parts": [{"text": ""}]}}]}),
+            "the response is empty: STOP",
+        ),
         (json!({"choices": []}), "the response has no choices"),
-        (json!({"choices": [{"finish_reason": "content_filter", "message": {"role": "assistant", "content": null}}]}), "the response is empty: content_filter"),
+        (
+            json!({"choices": [{"finish_reason": "content_filter", "message": {"role": "assistant", "content": null}}]}),
+            "the response is empty: content_filter",
+        ),
         (json!({"error": {"code": 429, "message": "quota"}}), "quota"),
     ] {
         let found = of(value.clone());
         assert_eq!((found.response, found.error.as_deref()), (None, Some(why)), "{value}");
     }
-    for nothing in [json!(null), json!({}), json!({"response": null}), json!({"response": {}}), json!({"parts": []}), json!([])] {
+    for nothing in [
+        json!(null),
+        json!({}),
+        json!({"response": null}),
+        json!({"response": {}}),
+        json!({"parts": []}),
+        json!([]),
+    ] {
         assert_eq!(of(nothing.clone()), Answer::default(), "{nothing}");
     }
-    let called = of(json!({"choices": [{"finish_reason": "tool_calls", "message": {"role": "assistant", "content": null,
-        "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{\"a\": 1}"}}]}}]}));
+    let called = of(
+        json!({"choices": [{"finish_reason": "tool_calls", "message": {"role": "assistant", "content": null,
+        "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{\"a\": 1}"}}]}}]}),
+    );
     assert_eq!((called.error, called.trajectory.unwrap().calls()[0].name.as_str()), (None, "f"));
-    assert_eq!(of(json!({"content": "", "tool_calls": []})).response.unwrap().scored_text(), "{\"content\":\"\",\"tool_calls\":[]}");
+    assert_eq!(
+        of(json!({"content": "", "tool_calls": []})).response.unwrap().scored_text(),
+        "{\"content\":\"\",\"tool_calls\":[]}"
+    );
 }
 
 #[test]
 fn a_turn_without_a_user_message_is_refused() {
-    let list = json!([{"role": "assistant", "content": "Hello, I am here."}, {"role": "user", "content": "hi"}]);
+    let list =
+        json!([{"role": "assistant", "content": "Hello, I am here."}, {"role": "user", "content": "hi"}]);
     let error = case(Node::top(&list), "x").unwrap_err().to_string();
     assert!(error.contains("turn 1 without one (the agent: \"Hello, I am here.\")"), "{error}");
 }

@@ -64,7 +64,9 @@ fn name_results(message: &mut Message, names: &mut HashMap<String, String>) {
         names.extend(call.id.clone().map(|id| (id, call.name.clone())));
     }
     for response in message.parts.iter_mut().filter_map(|part| part.response.as_mut()) {
-        if let Some(name) = response.id.as_ref().and_then(|id| names.get(id)).filter(|_| response.name.is_empty()) {
+        if let Some(name) =
+            response.id.as_ref().and_then(|id| names.get(id)).filter(|_| response.name.is_empty())
+        {
             response.name.clone_from(name);
         }
         response.response = response_object(std::mem::take(&mut response.response));
@@ -110,7 +112,11 @@ impl Open {
     fn event(&mut self, author: &str, role: &str, parts: Vec<Part>) {
         if !parts.is_empty() {
             let content = Some(Content { role: Some(role.into()), parts });
-            self.events.push(InvocationEvent { author: author.into(), content, ..InvocationEvent::default() });
+            self.events.push(InvocationEvent {
+                author: author.into(),
+                content,
+                ..InvocationEvent::default()
+            });
         }
     }
 

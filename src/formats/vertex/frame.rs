@@ -65,7 +65,18 @@ pub(super) fn row_id(row: &Value) -> String {
         _ => None,
     });
     given.unwrap_or_else(|| {
-        let asked = ["prompt", "messages", "request", "agent_data", "source", "input", "inputs", "contents", "values"].into_iter();
+        let asked = [
+            "prompt",
+            "messages",
+            "request",
+            "agent_data",
+            "source",
+            "input",
+            "inputs",
+            "contents",
+            "values",
+        ]
+        .into_iter();
         id_from(&asked.filter_map(|key| row.get(key)).next().unwrap_or(row).to_string())
     })
 }

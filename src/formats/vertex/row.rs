@@ -59,8 +59,16 @@ const KNOWN: &[&str] = &[
 ];
 
 /// Members of a conversation that is a row.
-const CONVERSATION: &[&str] =
-    &["contents", "values", "events", "system_instruction", "app_name", "user_id", "state", "last_update_time"];
+const CONVERSATION: &[&str] = &[
+    "contents",
+    "values",
+    "events",
+    "system_instruction",
+    "app_name",
+    "user_id",
+    "state",
+    "last_update_time",
+];
 
 /// Reads a row. `eval_id` is the row's id in the list of cases.
 pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
@@ -166,7 +174,8 @@ fn conversation(node: Node) -> Read<RowTurns> {
 
 /// Whether the row itself is a conversation: contents, a state or a session.
 fn is_whole_conversation(node: Node) -> bool {
-    let has_own = ["prompt", "messages", "input", "output", "outputs"].into_iter().any(|key| cell(node, key).is_some());
+    let has_own =
+        ["prompt", "messages", "input", "output", "outputs"].into_iter().any(|key| cell(node, key).is_some());
     !has_own && messages::is_conversation(node.value)
 }
 
