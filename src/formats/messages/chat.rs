@@ -99,8 +99,11 @@ fn no_other_calls(node: Node) -> Read<()> {
         let mut names = CALLS.iter().chain(ABOUT_CALLS);
         names.any(|known| same_name(key, known))
     };
-    let unknown =
-        map.iter().find(|(key, value)| calls::is_named_as_call(key) && !is_known(key) && !is_nothing(value));
+    // In the message of a tool, its name.
+    let is_name = |key: &str, value: &Value| key == "function" && value.is_string();
+    let unknown = map.iter().find(|(key, value)| {
+        calls::is_named_as_call(key) && !is_known(key) && !is_nothing(value) && !is_name(key, value)
+    });
     match unknown {
         Some((key, value)) => {
             Err(node.below(key, value).wrong("calls in a member that is known: tool_calls or function_call"))

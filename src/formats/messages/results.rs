@@ -16,7 +16,8 @@ pub(super) fn of_message(node: Node) -> Read<Part> {
 /// The result in a block or item. `id` is used if it has no id of a call.
 pub(super) fn result(node: Node, id: Option<String>) -> Read<Part> {
     let own = IDS.iter().find_map(|key| node.get(key)).map(|id| id.str()).transpose()?;
-    let name = ["name", "tool_name"].into_iter().find_map(|key| node.get(key)).map(|name| name.str());
+    let name =
+        ["name", "tool_name", "function"].into_iter().find_map(|key| node.get(key)).map(|name| name.str());
     let value = VALUES.iter().find_map(|key| node.get(key)).map(|value| value_of(value.value));
     let value = value.unwrap_or(Value::Null);
     let member = |key: &str| node.get(key).map(|node| node.value.clone());
