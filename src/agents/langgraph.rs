@@ -6,7 +6,7 @@ use super::remote::{Items, Remote, setup, words_of};
 use super::{Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
 use crate::domain::{LanggraphSettings, Part, TurnEnd};
 use crate::formats::adk::Event;
-use crate::formats::{Role, read_message};
+use crate::formats::{MessageRole, read_message};
 use crate::process::clock::Stopwatch;
 use async_trait::async_trait;
 use reqwest::Method;
@@ -408,9 +408,9 @@ fn events_of(message: &Value, place: &str) -> (Vec<Event>, bool) {
     let is_known = !read.has_unknown_call;
     let author = read.author.as_deref().unwrap_or(place);
     match read.role {
-        Role::System | Role::User => (Vec::new(), is_known),
-        Role::Tool => (vec![event_with(place, read.parts)], is_known),
-        Role::Model => {
+        MessageRole::System | MessageRole::User => (Vec::new(), is_known),
+        MessageRole::Tool => (vec![event_with(place, read.parts)], is_known),
+        MessageRole::Model => {
             let (thoughts, parts): (Vec<Part>, Vec<Part>) =
                 read.parts.into_iter().partition(|part| part.thought);
             let usage = usage_of(&message["usage_metadata"]);

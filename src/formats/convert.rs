@@ -159,21 +159,19 @@ fn fit_turn(turn: &mut Invocation, dropped: &mut BTreeSet<String>) {
 
 /// Removes the members of parts that ADK does not know: it would refuse the whole file.
 fn fit_parts(parts: &mut Vec<Part>, dropped: &mut BTreeSet<String>) {
-    for part in parts.iter_mut() {
+    parts.retain_mut(|part| {
+        let before = part.rest.len();
         part.rest.retain(|key, value| {
             let is_known = is_part_field(key);
             if !is_known {
-                let label =
-                    Part { rest: Map::from_iter([(key.clone(), value.clone())]), ..Part::default() }.label();
-                dropped.insert(format!(
-                    "parts of messages that ADK has no field for: {}",
-                    label.unwrap_or_default()
-                ));
+                let rest = Map::from_iter([(key.clone(), value.clone())]);
+                let label = Part { rest, ..Part::default() }.label().unwrap_or_default();
+                dropped.insert(format!("parts of messages that ADK has no field for: {label}"));
             }
             is_known
         });
-    }
-    parts.retain(|part| *part != Part::default());
+        part.rest.len() == before || *part != Part::default()
+    });
 }
 
 /// Moves an agent's saved results, for which ADK has no field, to keys with Vertex's names. ADK retains such keys.

@@ -44,7 +44,7 @@ pub use edit::{
 };
 pub use form::Form;
 pub use messages::{
-    Message, Role, StoredSession, first_words, read_message, read_session, saved_conversations,
+    Message, MessageRole, StoredSession, first_words, read_message, read_session, saved_conversations,
 };
 pub use notes::Notes;
 pub use own::{REPORT_COLUMNS, REPORT_KEY, RESULT_ID, is_own_result};

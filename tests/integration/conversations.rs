@@ -116,8 +116,11 @@ fn a_folder_lists_every_form() {
 
 #[test]
 fn rows_without_a_prompt_are_refused() {
-    for value in [json!({"reference": "x"}), json!({"prompt": "", "reference": "x"}), json!({"messages": []})]
-    {
+    for value in [
+        json!({"prompt": null, "reference": "x"}),
+        json!({"prompt": "", "reference": "x"}),
+        json!({"messages": []}),
+    ] {
         let file = SetFile::open(Arc::from(format!("{value}\n")), "data").unwrap();
         let error = file.case(0).map(|case| case.turns().to_vec());
         assert!(error.is_err() || error.as_ref().is_ok_and(Vec::is_empty), "{value}: {error:?}");
@@ -222,7 +225,8 @@ fn outputs_take_the_prompt_from_the_inputs() {
         assert_eq!(case.turns()[0].user.scored_text(), "x", "{inputs}");
         assert_eq!(case.turns()[0].response_text(), "y");
     }
-    let lists = SetFile::open(Arc::from(format!("{}\n", json!({"outputs": [said]}))), "d").unwrap();
+    let lists =
+        SetFile::open(Arc::from(format!("{}\n", json!({"prompt": "x", "outputs": [said]}))), "d").unwrap();
     assert!(lists.case(0).unwrap_err().to_string().contains("one list of messages"));
 }
 

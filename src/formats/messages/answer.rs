@@ -133,7 +133,7 @@ fn of_content(node: Node) -> Read<Answer> {
         }
     }
     let mut message = message(node)?;
-    message.role = super::Role::Model;
+    message.role = super::MessageRole::Model;
     Ok(Answer::of_turn(turns(vec![message]), false))
 }
 
@@ -145,7 +145,7 @@ fn of_choices(node: Node) -> Read<Answer> {
     let reason = below(first.value, &["finish_reason"]).and_then(Value::as_str);
     let found = match (first.get("message"), first.get("text")) {
         (Some(message), _) => {
-            let mut message = super::chat::message(super::Role::Model, message)?;
+            let mut message = super::chat::message(super::MessageRole::Model, message)?;
             message.author = None;
             Answer::of_turn(turns(vec![message]), false)
         }

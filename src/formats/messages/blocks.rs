@@ -1,12 +1,12 @@
 //! The content of a message: a text, or a list of blocks of OpenAI, Anthropic, LangChain, the AI SDK and OpenTelemetry,
 //! or of parts of Gemini.
 
-use super::message::Message;
+use super::message::{Message, unknown};
 use super::{calls, media, results};
 use crate::domain::Part;
 use crate::formats::adk;
 use crate::formats::read::{Node, Read, ReadError};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Adds a content to a message.
 pub(super) fn add_content(node: Node, out: &mut Message) -> Read<()> {
@@ -125,11 +125,6 @@ fn add_typed(kind: &str, node: Node, out: &mut Message) -> Read<()> {
         },
     }
     Ok(())
-}
-
-/// A part that is displayed under its type, with everything that it contains.
-pub(super) fn unknown(kind: &str, value: &Value) -> Part {
-    Part { rest: Map::from_iter([(kind.to_string(), value.clone())]), ..Part::default() }
 }
 
 pub(super) fn looks_like_call(kind: &str, value: &Value) -> bool {

@@ -1,7 +1,7 @@
 //! Messages with a role and a content, as in OpenAI's chat completions, Anthropic's messages, Gemini's contents and
 //! LangChain. Their members do not collide, so that one reader takes all of them.
 
-use super::message::{Message, Role};
+use super::message::{Message, MessageRole};
 use super::{blocks, calls, media, results};
 use crate::formats::read::{Node, Read, same_name};
 use serde_json::Value;
@@ -23,22 +23,22 @@ const ABOUT_CALLS: &[&str] = &[
 ];
 
 /// Reads a message of this role.
-pub(super) fn message(role: Role, node: Node) -> Read<Message> {
+pub(super) fn message(role: MessageRole, node: Node) -> Read<Message> {
     let mut out = Message::new(role, Vec::new());
     let more = node.get("additional_kwargs");
-    if role == Role::Model {
+    if role == MessageRole::Model {
         out.author = node.opt_str("name")?.filter(|name| !name.is_empty());
         for place in [Some(node), more].into_iter().flatten() {
             reasoning(place, &mut out);
         }
     }
     for content in ["content", "parts"].into_iter().filter_map(|key| node.get(key)) {
-        if role == Role::Tool && !has_results(content.value) {
+        if role == MessageRole::Tool && !has_results(content.value) {
             continue;
         }
         blocks::add_content(content, &mut out)?;
     }
-    if role == Role::Tool && out.parts.is_empty() {
+    if role == MessageRole::Tool && out.parts.is_empty() {
         out.parts = vec![results::of_message(node)?];
     }
     for place in [Some(node), more].into_iter().flatten() {

@@ -1,14 +1,14 @@
 //! Items of OpenAI's Responses that are not messages.
 
-use super::blocks::{looks_like_call, text_in, unknown};
-use super::message::{Message, Role};
+use super::blocks::{looks_like_call, text_in};
+use super::message::{Message, MessageRole, unknown};
 use super::{calls, results};
 use crate::formats::read::{Node, Read};
 use serde_json::Value;
 
 /// Reads an item. One of an unknown type is displayed; if it is a call, the calls of its turn are unknown.
 pub(super) fn item(kind: &str, node: Node) -> Read<Message> {
-    let mut out = Message::new(Role::Model, Vec::new());
+    let mut out = Message::new(MessageRole::Model, Vec::new());
     match kind {
         "reasoning" => reasoning(node, &mut out)?,
         "function_call" | "custom_tool_call" => out.parts.push(calls::call(node)?),
@@ -27,7 +27,7 @@ pub(super) fn item(kind: &str, node: Node) -> Read<Message> {
             }
         }
         "function_call_output" | "custom_tool_call_output" => {
-            out.role = Role::Tool;
+            out.role = MessageRole::Tool;
             out.parts.push(results::result(node, None)?);
         }
         kind => {

@@ -2,7 +2,7 @@
 //! and content; and `{"from": …, "value": …}`, as sets of conversations for training have them.
 
 use super::chat;
-use super::message::{Message, Role};
+use super::message::{Message, MessageRole};
 use crate::domain::Part;
 use crate::formats::read::{Node, Read};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Whether a list is `[role, content]`.
 pub(super) fn is_pair(list: &[Value]) -> bool {
     match list {
-        [Value::String(role), content] => Role::named(role).is_some() && !content.is_object(),
+        [Value::String(role), content] => MessageRole::named(role).is_some() && !content.is_object(),
         _ => false,
     }
 }
@@ -22,12 +22,12 @@ pub(super) fn pair(node: Node) -> Read<Message> {
         return Err(node.wrong("[role, content]"));
     };
     let wrong = || role.wrong("a role: system, human, ai, user, assistant or tool");
-    let role = role.value.as_str().and_then(Role::named).ok_or_else(wrong)?;
+    let role = role.value.as_str().and_then(MessageRole::named).ok_or_else(wrong)?;
     let mut message = Message::new(role, Vec::new());
     super::blocks::add_content(content, &mut message)?;
     match role {
         // Without the id of a call.
-        Role::Tool => Err(node.wrong("a message of a tool as an object with tool_call_id")),
+        MessageRole::Tool => Err(node.wrong("a message of a tool as an object with tool_call_id")),
         _ => Ok(message),
     }
 }
@@ -49,8 +49,8 @@ pub(super) fn dumped(node: Node) -> Read<Option<Message>> {
 }
 
 fn of_kind(kind: Option<&str>, fields: Node) -> Read<Message> {
-    let role = fields.value.get("role").and_then(Value::as_str).and_then(Role::named);
-    let role = kind.and_then(Role::named).or(role);
+    let role = fields.value.get("role").and_then(Value::as_str).and_then(MessageRole::named);
+    let role = kind.and_then(MessageRole::named).or(role);
     let role =
         role.ok_or_else(|| fields.wrong("a message of LangChain whose type is system, human, ai or tool"))?;
     chat::message(role, fields)
@@ -58,7 +58,7 @@ fn of_kind(kind: Option<&str>, fields: Node) -> Read<Message> {
 
 /// Reads `{"from": "human", "value": "…"}`.
 pub(super) fn from_value(from: &str, node: Node) -> Read<Message> {
-    match Role::named(from).filter(|role| *role != Role::Tool) {
+    match MessageRole::named(from).filter(|role| *role != MessageRole::Tool) {
         Some(role) => Ok(Message::new(role, vec![Part::text(node.need("value")?.str()?)])),
         None => Err(node.wrong("a message from system, human or gpt")),
     }

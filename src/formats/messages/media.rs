@@ -1,8 +1,7 @@
 //! Images, audio and files in messages, as the parts that ADK has for them: `inline_data` with base64, `file_data` with an
 //! address. What neither can contain, such as the id of an uploaded file, is preserved as it is.
 
-use super::blocks::unknown;
-use super::message::Message;
+use super::message::{Message, unknown};
 use crate::domain::Part;
 use crate::formats::read::Node;
 use serde_json::{Map, Value, json};

@@ -1,10 +1,11 @@
 //! A message in no particular form: what all forms have in common.
 
 use crate::domain::{Content, Part};
+use serde_json::{Map, Value};
 
 /// Who wrote a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum MessageRole {
     /// The developer, before the conversation.
     System,
     /// The user.
@@ -15,19 +16,21 @@ pub enum Role {
     Tool,
 }
 
-impl Role {
+impl MessageRole {
     /// The role that a word means in any form: `assistant`, `ai`, `AIMessage`, …
-    pub(super) fn named(word: &str) -> Option<Role> {
+    pub(super) fn named(word: &str) -> Option<MessageRole> {
         Some(match word {
-            "system" | "developer" | "SystemMessage" | "SystemMessageChunk" => Role::System,
-            "user" | "human" | "HumanMessage" | "HumanMessageChunk" => Role::User,
-            "assistant" | "model" | "ai" | "gpt" | "agent" | "AIMessage" | "AIMessageChunk" => Role::Model,
+            "system" | "developer" | "SystemMessage" | "SystemMessageChunk" => MessageRole::System,
+            "user" | "human" | "HumanMessage" | "HumanMessageChunk" => MessageRole::User,
+            "assistant" | "model" | "ai" | "gpt" | "agent" | "AIMessage" | "AIMessageChunk" => {
+                MessageRole::Model
+            }
             "tool"
             | "function"
             | "ToolMessage"
             | "ToolMessageChunk"
             | "FunctionMessage"
-            | "FunctionMessageChunk" => Role::Tool,
+            | "FunctionMessageChunk" => MessageRole::Tool,
             _ => return None,
         })
     }
@@ -37,7 +40,7 @@ impl Role {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
     /// Who wrote it.
-    pub role: Role,
+    pub role: MessageRole,
     /// The name of the agent, if the message contains one.
     pub author: Option<String>,
     /// Texts, thoughts, media, calls, and results of tools, in order.
@@ -49,7 +52,7 @@ pub struct Message {
 }
 
 impl Message {
-    pub(super) fn new(role: Role, parts: Vec<Part>) -> Message {
+    pub(super) fn new(role: MessageRole, parts: Vec<Part>) -> Message {
         Message { role, author: None, parts, refuses: false, has_unknown_call: false }
     }
 
@@ -72,4 +75,9 @@ impl Message {
     pub(super) fn text(&self) -> String {
         Content { role: None, parts: self.parts.clone() }.spoken_text()
     }
+}
+
+/// A part that is displayed under its type, with everything that it contains.
+pub(super) fn unknown(kind: &str, value: &Value) -> Part {
+    Part { rest: Map::from_iter([(kind.to_string(), value.clone())]), ..Part::default() }
 }

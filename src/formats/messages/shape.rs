@@ -1,6 +1,6 @@
 //! Which form a conversation, or one message of it, has. Each message is recognised by itself, since lists mix forms.
 
-use super::message::{Message, Role};
+use super::message::{Message, MessageRole};
 use super::turns::turns;
 use super::{Conversation, chat, items, langchain, session};
 use crate::domain::Part;
@@ -42,8 +42,9 @@ pub(super) fn is_message(value: &Value) -> bool {
     let Some(map) = value.as_object() else { return false };
     let has = |key: &str| map.contains_key(key);
     let word = |key: &str| map.get(key).and_then(Value::as_str);
-    let is_kind = |kind: &str| KINDS.contains(&kind) || (Role::named(kind).is_some() && has_words(map));
-    word("role").is_some_and(|role| Role::named(role).is_some())
+    let is_kind =
+        |kind: &str| KINDS.contains(&kind) || (MessageRole::named(kind).is_some() && has_words(map));
+    word("role").is_some_and(|role| MessageRole::named(role).is_some())
         || has("parts")
         || (has("lc") && has("kwargs"))
         || (has("from") && has("value"))
@@ -91,7 +92,7 @@ pub(super) fn conversation(node: Node) -> Read<Conversation> {
 }
 
 fn system_text(node: Node) -> Read<String> {
-    let mut message = Message::new(Role::System, Vec::new());
+    let mut message = Message::new(MessageRole::System, Vec::new());
     super::blocks::add_content(node, &mut message)?;
     Ok(message.text())
 }
@@ -113,7 +114,7 @@ fn of_list(node: Node) -> Read<Conversation> {
 pub(super) fn message(node: Node) -> Read<Message> {
     let map = match node.value {
         // LangChain takes a text for a message of the user.
-        Value::String(text) => return Ok(Message::new(Role::User, vec![Part::text(text)])),
+        Value::String(text) => return Ok(Message::new(MessageRole::User, vec![Part::text(text)])),
         Value::Array(_) => return langchain::pair(node),
         Value::Object(map) => map,
         _ => return Err(node.wrong(A_MESSAGE)),
@@ -123,14 +124,14 @@ pub(super) fn message(node: Node) -> Read<Message> {
     }
     let word = |key: &str| lookup(map, key).and_then(|(_, value)| value.as_str());
     if let Some(role) = word("role") {
-        return match Role::named(role) {
+        return match MessageRole::named(role) {
             Some(role) => chat::message(role, node),
             None => Err(node.wrong("a message whose role is system, user, assistant or tool")),
         };
     }
     match (word("type"), word("from")) {
-        (Some(kind), _) if Role::named(kind).is_some() => {
-            chat::message(Role::named(kind).unwrap_or(Role::User), node)
+        (Some(kind), _) if MessageRole::named(kind).is_some() => {
+            chat::message(MessageRole::named(kind).unwrap_or(MessageRole::User), node)
         }
         (Some("message"), _) => Err(node.missing("role")),
         (Some(kind), _) => items::item(kind, node),
@@ -146,17 +147,17 @@ pub(super) fn message(node: Node) -> Read<Message> {
 }
 
 /// The role of a content of Gemini without one: the user's, unless it has calls.
-fn role_of_parts(node: Node) -> Role {
+fn role_of_parts(node: Node) -> MessageRole {
     let parts = node.value["parts"].as_array().into_iter().flatten();
     let is_call = |part: &Value| part.get("functionCall").or(part.get("function_call")).is_some();
-    if parts.into_iter().any(is_call) { Role::Model } else { Role::User }
+    if parts.into_iter().any(is_call) { MessageRole::Model } else { MessageRole::User }
 }
 
 /// `{"author": …, "content": …}`, as Vertex writes a history.
 fn authored(author: &str, node: Node) -> Read<Message> {
-    let role = Role::named(author).unwrap_or(Role::Model);
+    let role = MessageRole::named(author).unwrap_or(MessageRole::Model);
     let mut message = chat::message(role, node)?;
-    let is_agent = role == Role::Model && Role::named(author).is_none();
+    let is_agent = role == MessageRole::Model && MessageRole::named(author).is_none();
     message.author = is_agent.then(|| author.to_string());
     Ok(message)
 }

@@ -5,7 +5,7 @@
 
 use super::Conversation;
 use super::media::is_medium;
-use super::message::{Message, Role};
+use super::message::{Message, MessageRole};
 use crate::domain::{Content, Invocation, InvocationEvent, Part, Trajectory, TurnEnd};
 use crate::formats::adk::response_object;
 use std::collections::HashMap;
@@ -33,10 +33,10 @@ pub(super) fn turns(messages: Vec<Message>) -> Conversation {
     let mut system: Vec<String> = Vec::new();
     for mut message in messages {
         name_results(&mut message, &mut names);
-        out.ends_with_answer = message.role == Role::Model && !message.has_calls();
+        out.ends_with_answer = message.role == MessageRole::Model && !message.has_calls();
         match message.role {
-            Role::System => system.push(message.text()),
-            Role::User => {
+            MessageRole::System => system.push(message.text()),
+            MessageRole::User => {
                 let (results, words): (Vec<Part>, Vec<Part>) =
                     message.parts.into_iter().partition(|part| part.response.is_some());
                 let has_results = !results.is_empty();
@@ -49,8 +49,8 @@ pub(super) fn turns(messages: Vec<Message>) -> Conversation {
                     open = Some(Open { user: words, ..Open::default() });
                 }
             }
-            Role::Model => open.get_or_insert_default().add(message),
-            Role::Tool => open.get_or_insert_default().add_results(message.parts),
+            MessageRole::Model => open.get_or_insert_default().add(message),
+            MessageRole::Tool => open.get_or_insert_default().add_results(message.parts),
         }
     }
     out.turns.extend(open.take().map(Open::finish));

@@ -254,7 +254,13 @@ fn history(node: Node) -> Read<Vec<Invocation>> {
         return Ok(Vec::new());
     };
     let mut turns = in_text(history, |list| Ok(messages::conversation(list)?.expected()))?;
-    turns.iter_mut().for_each(|turn| turn.history = true);
+    for turn in &mut turns {
+        turn.history = true;
+        // Histories of Vertex have texts only, so that the calls are not known.
+        if turn.trajectory == listed(Vec::new()) {
+            turn.trajectory = Trajectory::Unknown;
+        }
+    }
     Ok(turns)
 }
 
