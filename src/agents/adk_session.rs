@@ -2,27 +2,16 @@
 
 use super::budget::parse_answer;
 use super::{AgentError, ErrorKind};
-use crate::domain::{Invocation, Secrets, SessionInput, address_without_secrets, secrets_in_address};
-use crate::formats::adk::{invocations_of, read_event};
+use crate::domain::{Secrets, address_without_secrets, secrets_in_address};
+use crate::formats::{StoredSession, read_session};
 use crate::net::http::{self, cause, chain, client};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::time::Duration;
 use url::Url;
 
 const SHORT_CALL: Duration = Duration::from_secs(30);
 /// The maximum size of a session, in bytes.
 const LONGEST_SESSION: usize = 32 << 20;
-
-/// A session that is stored on an ADK server.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StoredSession {
-    /// Application, user, and the initial state as far as it can be derived from the session.
-    pub input: SessionInput,
-    /// The turns.
-    pub turns: Vec<Invocation>,
-    /// Keys of the state that the conversation changed. The server does not store their initial values.
-    pub changed: Vec<String>,
-}
 
 /// Reads a session by its address: `http://host:port/apps/APP/users/USER/sessions/ID`; `apps` may be left out.
 pub async fn fetch_session(address: &str) -> Result<StoredSession, AgentError> {
@@ -48,7 +37,7 @@ pub async fn fetch_session(address: &str) -> Result<StoredSession, AgentError> {
     let mut session =
         parse_answer(&text).map_err(|error| AgentError::new(ErrorKind::Protocol, error.to_string()))?;
     secrets.mask_foreign(&mut session);
-    read_session(&session).map_err(|why| AgentError::new(ErrorKind::Protocol, why))
+    with_turns(&session).map_err(|why| AgentError::new(ErrorKind::Protocol, why))
 }
 
 fn session_url(address: &str) -> Result<Url, String> {
@@ -71,21 +60,9 @@ fn session_url(address: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-fn read_session(session: &Value) -> Result<StoredSession, String> {
-    let text = |key: &str| session.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
-    let raw = session.get("events").and_then(Value::as_array).cloned().unwrap_or_default();
-    let events = raw.iter().map(|event| read_event(event).map_err(|error| format!("an event: {error}")));
-    let turns = invocations_of(&events.collect::<Result<Vec<_>, _>>()?);
-    if turns.is_empty() {
-        return Err("the session has no messages yet".into());
-    }
-    let deltas = raw.iter().filter_map(|event| event.get("actions")?.get("stateDelta")?.as_object());
-    let changed: Vec<String> = deltas.flat_map(Map::keys).cloned().collect();
-    let mut state = session.get("state").and_then(Value::as_object).cloned().unwrap_or_default();
-    state.retain(|key, _| !changed.contains(key));
-    let input =
-        SessionInput { app_name: text("appName"), user_id: text("userId"), state, ..SessionInput::default() };
-    Ok(StoredSession { input, turns, changed })
+fn with_turns(session: &Value) -> Result<StoredSession, String> {
+    let found = read_session(session).map_err(|error| error.to_string())?;
+    found.filter(|session| !session.turns.is_empty()).ok_or_else(|| "the session has no messages yet".into())
 }
 
 #[cfg(test)]
@@ -113,9 +90,9 @@ mod tests {
         let mut answer = said("home", "ho");
         answer["actions"] = json!({"stateDelta": {"count": 1}});
         let session = json!({"appName": "home", "userId": "u", "state": {"room": "x", "count": 1}, "events": [said("user", "hi"), answer]});
-        let kept = read_session(&session).unwrap();
+        let kept = with_turns(&session).unwrap();
         assert_eq!(Value::Object(kept.input.state), json!({"room": "x"}));
         assert_eq!((kept.changed, kept.turns.len()), (vec!["count".to_string()], 1));
-        assert!(read_session(&json!({"events": []})).is_err());
+        assert!(with_turns(&json!({"appName": "home", "events": []})).is_err());
     }
 }

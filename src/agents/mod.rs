@@ -45,7 +45,7 @@ mod token;
 mod tools;
 mod trace;
 
-pub use adk_session::{StoredSession, fetch_session};
+pub use adk_session::fetch_session;
 pub use adk_tools::declared_tools;
 pub use budget::{AttemptMemory, TurnBudget};
 pub use connect::{Agents, greet};

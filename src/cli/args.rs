@@ -329,7 +329,8 @@ pub(super) enum AcceptOnly {
 
 #[derive(Args, Debug)]
 pub(super) struct CaptureArgs {
-    /// run:RUN, http://HOST:PORT/apps/APP/users/USER/sessions/ID, a recording, or a trace (OTLP or Jaeger JSON)
+    /// run:RUN, http://HOST:PORT/apps/APP/users/USER/sessions/ID, or a file: a session of ADK, a list of messages, a
+    /// recording, or a trace (OTLP or Jaeger JSON)
     pub(super) source: String,
     /// The file, and the id of the new case
     #[arg(long, value_name = "FILE:CASE")]
@@ -340,6 +341,9 @@ pub(super) struct CaptureArgs {
     /// The turns to save: 2, 1-3 or 2-
     #[arg(long, value_name = "RANGE")]
     pub(super) turns: Option<String>,
+    /// Leave out turns that have no user message
+    #[arg(long)]
+    pub(super) user_turns_only: bool,
     /// The application of the case's session
     #[arg(long, value_name = "NAME")]
     pub(super) app: Option<String>,

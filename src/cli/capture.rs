@@ -12,7 +12,7 @@ use crate::domain::{
 };
 use crate::formats::{Edit, SetFile, blank_set, created, plan, unified};
 use crate::history::place;
-use crate::runner::{RecordedConversation, begins_late, recorded_conversations};
+use crate::runner::{RecordedConversation, begins_late, recorded_conversations, with_user_message};
 use crate::store::{FileAction, FileJob};
 use crate::workspace::{SetPath, Workspace, open_set};
 use anyhow::{Context, bail};
@@ -46,8 +46,16 @@ pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
     if range.start > 0 {
         tell(&begins_late(range.start + 1));
     }
-    let turns = &conversation.turns[range];
-    let case = captured_case(eval_id, turns, session_input(conversation.input, &args), now());
+    let (turns, without) = with_user_message(&conversation.turns, range);
+    if turns.is_empty() || (!without.is_empty() && !args.user_turns_only) {
+        let without: Vec<String> = without.iter().map(|turn| clean_line(turn).into_owned()).collect();
+        bail!(
+            "a case has a user message in each turn: {}; choose other turns with --turns, or leave these out with --user-turns-only",
+            without.join(", ")
+        );
+    }
+    without.iter().for_each(|turn| tell(&format!("left out: {}", clean_line(turn))));
+    let case = captured_case(eval_id, &turns, session_input(conversation.input, &args), now());
     let change = plan(&file, &[Edit::Insert(file.len(), Box::new(case))])?;
     if args.dry_run {
         say_patch(&match is_new {

@@ -135,6 +135,14 @@ impl Trajectory {
         !matches!(self, Trajectory::Unknown | Trajectory::Partial(_))
     }
 
+    /// The recorded events; empty if there are none.
+    pub fn into_events(self) -> Vec<InvocationEvent> {
+        match self {
+            Trajectory::Events(events) | Trajectory::Partial(events) => events,
+            Trajectory::Unknown | Trajectory::Listed { .. } => Vec::new(),
+        }
+    }
+
     /// The events, if they were recorded.
     pub fn events(&self) -> Option<&[InvocationEvent]> {
         match self {

@@ -1,10 +1,10 @@
 //! Conversion of any file of cases to an ADK eval set or to Vertex JSON Lines. What cannot be represented in the
 //! target is reported.
 
-use super::adk::write_case;
+use super::adk::{SchemaProblem, is_part_field, refusals, write_case};
 use super::vertex::write_row;
 use super::{FileProblem, Form, SetFile};
-use crate::domain::{Conversation, EvalCase, SessionInput, python_json};
+use crate::domain::{Conversation, EvalCase, Invocation, Part, SessionInput, Trajectory, python_json};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,7 +51,14 @@ pub fn convert(file: &SetFile, target: Target, fresh: &mut Fresh) -> Converted {
     for at in 0..file.len() {
         match file.case(at) {
             Err(problem) => out.problems.push(problem),
-            Ok(case) => written.push(one(case, target, fresh, &mut out.lost)),
+            Ok(case) => match one(case, target, fresh, &mut out.lost) {
+                Ok(case) => written.push(case),
+                Err(problem) => {
+                    let (line, expected) = (file.line_of(at), problem.expected);
+                    let path = problem.path.to_string();
+                    out.problems.push(FileProblem { line, column: 1, path, expected, found: problem.found });
+                }
+            },
         }
     }
     out.cases = written.len();
@@ -81,27 +88,90 @@ fn lost_of_set(file: &SetFile, target: Target, fresh: &Fresh) -> Vec<String> {
     lost
 }
 
-fn one(mut case: EvalCase, target: Target, fresh: &mut Fresh, lost: &mut BTreeMap<String, usize>) -> Value {
+/// A case in the target's form, or what ADK would refuse in it.
+fn one(
+    mut case: EvalCase,
+    target: Target,
+    fresh: &mut Fresh,
+    lost: &mut BTreeMap<String, usize>,
+) -> Result<Value, SchemaProblem> {
     case.session_input = case.session_input.or_else(|| fresh.session.clone());
+    // A loss in several turns of a case counts once.
+    let mut count =
+        |what: BTreeSet<String>| what.into_iter().for_each(|what| *lost.entry(what).or_default() += 1);
     if target == Target::VertexLines {
         let (row, not_held) = write_row(&case);
-        // A loss in several turns of a case counts once.
-        for what in not_held.into_iter().collect::<BTreeSet<_>>() {
-            *lost.entry(what).or_default() += 1;
-        }
-        return row;
+        count(not_held.into_iter().collect());
+        return Ok(row);
     }
+    let mut dropped = BTreeSet::new();
     if let Conversation::Turns(turns) = &mut case.conversation {
+        for turn in turns.iter_mut() {
+            fit_turn(turn, &mut dropped);
+        }
         for turn in turns.iter_mut().filter(|turn| turn.id.is_empty()) {
             turn.id = (fresh.id)();
             turn.created = if turn.created == 0.0 { fresh.now } else { turn.created };
         }
     }
+    count(dropped);
     if case.created == 0.0 {
         case.created = fresh.now;
     }
     keep_saved(&mut case);
-    write_case(&case)
+    let written = write_case(&case);
+    match refusals(&written).into_iter().next() {
+        Some(problem) => Err(problem),
+        None => Ok(written),
+    }
+}
+
+/// Removes what ADK has no field for, and names it.
+fn fit_turn(turn: &mut Invocation, dropped: &mut BTreeSet<String>) {
+    fit_parts(&mut turn.user.parts, dropped);
+    if let Some(response) = &mut turn.final_response {
+        fit_parts(&mut response.parts, dropped);
+    }
+    match &mut turn.trajectory {
+        Trajectory::Listed { texts, .. } => {
+            texts.iter_mut().for_each(|(_, parts)| fit_parts(parts, dropped));
+            texts.retain(|(_, parts)| !parts.is_empty());
+        }
+        Trajectory::Events(events) => {
+            let contents = events.iter_mut().filter_map(|event| event.content.as_mut());
+            contents.for_each(|content| fit_parts(&mut content.parts, dropped));
+        }
+        Trajectory::Partial(_) => {
+            dropped.insert("calls and messages of turns whose calls are not all known".into());
+        }
+        Trajectory::Unknown => {}
+    }
+    if turn.history {
+        dropped.insert("that earlier turns are only history: in ADK, they are scored as well".into());
+    }
+    if !turn.end.is_answered() {
+        dropped.insert(format!("how a turn ended: {}", turn.end.words().unwrap_or_default()));
+    }
+    if turn.user.parts.is_empty() {
+        dropped.insert("the user message of a turn: the file has none, so the case cannot be run".into());
+    }
+}
+
+/// Removes the members of parts that ADK does not know: it would refuse the whole file.
+fn fit_parts(parts: &mut Vec<Part>, dropped: &mut BTreeSet<String>) {
+    parts.retain_mut(|part| {
+        let before = part.rest.len();
+        part.rest.retain(|key, value| {
+            let is_known = is_part_field(key);
+            if !is_known {
+                let rest = Map::from_iter([(key.clone(), value.clone())]);
+                let label = Part { rest, ..Part::default() }.label().unwrap_or_default();
+                dropped.insert(format!("parts of messages that ADK has no field for: {label}"));
+            }
+            is_known
+        });
+        part.rest.len() == before || *part != Part::default()
+    });
 }
 
 /// Moves an agent's saved results, for which ADK has no field, to keys with Vertex's names. ADK retains such keys.

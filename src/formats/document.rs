@@ -3,6 +3,7 @@
 use super::form::Form;
 use super::index;
 use super::json::{self, JsonPath, SyntaxError};
+use super::messages::is_list_of_messages;
 use super::vertex::{COLUMNS, LineIndexer};
 use std::ops::Range;
 
@@ -143,24 +144,36 @@ pub(super) fn open_list(text: &str, fallback_id: &str) -> Result<Option<Document
     let items = index::elements(text, 0..text.len())?;
     // ADK reads an empty list as a set without cases.
     let Some(first) = items.first() else { return Ok(Some(document(Form::NamedList, Vec::new()))) };
-    if !text[first.clone()].starts_with('{') {
+    let is_messages = is_message(&text[first.clone()]);
+    if !is_messages && !text[first.clone()].starts_with('{') {
         return Ok(None);
     }
-    let [data, query, role] = index::pick(text, first.clone(), [&["data"], &["query"], &["role"]])?;
     let whole = || {
         let start = text.find('[').unwrap_or(0);
         vec![Entry::new(fallback_id.to_string(), start..text.trim_end().len())]
     };
-    let (form, entries) = match (data, query, role) {
-        (Some(_), ..) => {
+    if is_messages {
+        return Ok(Some(document(Form::Messages, whole())));
+    }
+    let (form, entries) = match index::pick(text, first.clone(), [&["data"], &["query"]])? {
+        [Some(_), _] => {
             let entry = |range| Entry::new(id_of(text, &range, &["name"]), range);
             (Form::NamedList, items.into_iter().map(entry).collect())
         }
-        (None, Some(_), _) => (Form::TurnList, whole()),
-        (None, None, Some(_)) => (Form::Messages, whole()),
-        (None, None, None) => return Ok(None),
+        [None, Some(_)] => (Form::TurnList, whole()),
+        [None, None] => return Ok(None),
     };
     Ok(Some(document(form, entries)))
+}
+
+/// Whether the first element of a list is a message, and not a row of a data set.
+fn is_message(element: &str) -> bool {
+    let Ok(parsed) = json::parse(element) else { return false };
+    let is_row =
+        ["prompt", "messages", "reference", "query"].into_iter().any(|key| parsed.value.get(key).is_some());
+    // A message with an unknown role is refused with its place.
+    let has_role = parsed.value.get("role").is_some();
+    !is_row && (has_role || is_list_of_messages(&serde_json::Value::Array(vec![parsed.value])))
 }
 
 fn id_of(text: &str, range: &Range<usize>, keys: &[&str]) -> String {

@@ -43,6 +43,9 @@ pub use edit::{
     retype_case,
 };
 pub use form::Form;
+pub use messages::{
+    Message, MessageRole, StoredSession, first_words, read_message, read_session, saved_conversations,
+};
 pub use notes::Notes;
 pub use own::{OwnFile, REPORT_COLUMNS, REPORT_KEY, RESULT_ID, is_own_result, own_file};
 pub use plan::{Edit, plan, rebase};

@@ -83,6 +83,11 @@ impl<'a> Node<'a> {
         (!value.is_null()).then_some(Node { value, way: Way::Key(self, key) })
     }
 
+    /// A member that the caller has already found, with its whole path.
+    pub(in crate::formats) fn below(&'a self, key: &'a str, value: &'a Value) -> Node<'a> {
+        Node { value, way: Way::Key(self, key) }
+    }
+
     /// A member that the caller has already found.
     pub(in crate::formats) fn member(self, key: &'a str, value: &'a Value) -> Node<'a> {
         // The path is only used in errors, where one step is enough to name the column.

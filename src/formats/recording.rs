@@ -5,7 +5,7 @@
 //! an event that is not the final response although it has a text, `"partial": true` a turn of an agent that does
 //! not report all its calls, and `"end"` how a turn ended, if not with a response.
 
-use super::adk::{Event, invocation_of, read_event, write_content};
+use super::adk::{Event, invocation_of, read_event, write_content_as_is};
 use super::json::{self, position};
 use crate::domain::{
     Attempt, Content, Invocation, InvocationEvent, ModelError, Trajectory, TurnEnd, finite_number,
@@ -124,7 +124,7 @@ fn events_of(turn: &Invocation) -> Vec<Value> {
         .iter()
         .map(|event| {
             let content = event.content.as_ref().or_else(|| answer.take());
-            let mut value = event_value(event, content.map(write_content));
+            let mut value = event_value(event, content.map(write_content_as_is));
             // Without a final response, none of the texts is one.
             if turn.final_response.is_none() && event.content.is_some() {
                 value["intermediate"] = true.into();
@@ -135,7 +135,7 @@ fn events_of(turn: &Invocation) -> Vec<Value> {
     out.extend(turn.reported_errors.iter().map(error_value));
     if let Some(content) = answer.filter(|_| !ends_with_answer && !holds(events, answer)) {
         let at = turn.durations.total;
-        out.push(json!({"at": at, "author": "agent", "content": write_content(content)}));
+        out.push(json!({"at": at, "author": "agent", "content": write_content_as_is(content)}));
     }
     out
 }

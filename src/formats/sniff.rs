@@ -1,6 +1,7 @@
 //! Detection of files that contain cases, by their first bytes: a folder has many other files.
 
 use super::index::{self, Top};
+use super::messages::KINDS;
 
 /// Number of bytes of a file that are needed for the detection.
 pub const HEAD: usize = 8 << 10;
@@ -20,7 +21,8 @@ pub fn looks_like_cases(name: &str, head: &str) -> bool {
         }
         Some("jsonl" | "ndjson") => head.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| {
             let keys = index::first_keys(line);
-            is_row(&keys.iter().map(String::as_str).collect::<Vec<_>>()) || has_messages(&keys, line)
+            let names: Vec<&str> = keys.iter().map(String::as_str).collect();
+            is_row(&names) || has_messages(&keys, line) || is_conversation(&names, line)
         }),
         Some("json") => is_document(head),
         _ => false,
@@ -30,6 +32,27 @@ pub fn looks_like_cases(name: &str, head: &str) -> bool {
 /// Many files have a key `messages`; the messages of a conversation have roles.
 fn has_messages(keys: &[impl AsRef<str>], text: &str) -> bool {
     keys.iter().any(|key| key.as_ref() == "messages") && text.contains("\"role\"")
+}
+
+/// Whether an object is a state of LangGraph, a request or response of a model, or a session of ADK.
+fn is_conversation(keys: &[&str], text: &str) -> bool {
+    let has = |key: &str| keys.contains(&key);
+    let mentions = |key: &str| text.contains(&format!("\"{key}\""));
+    (has("values") && mentions("messages"))
+        || (has("contents") && mentions("parts") && mentions("role"))
+        || (has("events") && (has("appName") || has("app_name")))
+        || (has("output") && (has("input") || has("object")) && mentions("type") && mentions("role"))
+}
+
+/// Whether a list begins with a message of LangChain, an item of Responses, or `["human", "…"]`.
+fn begins_with_message(keys: &[&str], head: &str) -> bool {
+    let compact: String = head.chars().filter(|c| !c.is_whitespace()).collect();
+    // Other programs have lists of objects of these types as well.
+    let is_plain = |kind: &str| matches!(kind, "message" | "reasoning") && !compact.contains("\"role\":");
+    let is_kind = |kind: &str| !is_plain(kind) && compact.contains(&format!("\"type\":\"{kind}\""));
+    (keys.contains(&"type") && KINDS.iter().any(|kind| is_kind(kind)))
+        || (keys.contains(&"lc") && keys.contains(&"kwargs") && compact.contains("\"messages\""))
+        || ["human", "user", "system"].iter().any(|role| compact.starts_with(&format!("[[\"{role}\",\"")))
 }
 
 fn is_row(keys: &[&str]) -> bool {
@@ -50,9 +73,11 @@ fn is_document(head: &str) -> bool {
                 || (has("eval_case_results") && !has("eval_set_id"))
                 || is_row(&keys)
                 || has_messages(&keys, head)
+                || is_conversation(&keys, head)
         }
         Top::Array => {
-            (keys.contains(&"role") && keys.contains(&"content"))
+            (keys.contains(&"role") && (keys.contains(&"content") || keys.contains(&"parts")))
+                || begins_with_message(&keys, head)
                 || is_row(&keys)
                 || has_messages(&keys, head)
         }
@@ -75,6 +100,20 @@ mod tests {
             ("a.json", "[{\"role\": \"user\", \"content\": \"x\"}, {\"ro"),
             ("a.json", "{\"eval_case_results\": [{"),
             ("a.jsonl", "{\"messages\": [{\"role\": \"user\""),
+            (
+                "a.jsonl",
+                "{\"input\": [{\"role\": \"user\", \"content\": \"x\"}], \"output\": [{\"type\": \"mess",
+            ),
+            ("a.json", "[\n  {\"type\": \"human\", \"content\": \"x\"}, {\"ty"),
+            ("a.json", "[{\"type\": \"function_call\", \"call_id\": \"c\""),
+            ("a.json", "[[\"human\", \"x\"], [\"ai"),
+            (
+                "a.json",
+                "[{\"lc\": 1, \"type\": \"constructor\", \"id\": [\"langchain\", \"schema\", \"messages\"], \"kwargs\": {",
+            ),
+            ("a.json", "{\"values\": {\"messages\": [{\"type\": \"human\""),
+            ("a.json", "{\"contents\": [{\"role\": \"user\", \"parts\": ["),
+            ("a.json", "{\"id\": \"s\", \"appName\": \"home\", \"state\": {}, \"events\": [{"),
         ];
         let no = [
             ("a.jsonl", "{\"eval_id\": \"x\", \"turns\": [{\"prompt\": \"y\", \"response\": 1}]}\n"),
@@ -83,6 +122,9 @@ mod tests {
             ("a.txt", "{\"eval_cases\": ["),
             ("a.json", "{\"eval_set_id\": \"x\", \"eval_case_results\": []}"),
             ("a.jsonl", ""),
+            ("a.json", "[{\"type\": \"Feature\", \"data\": {}}]"),
+            ("a.json", "{\"values\": [1, 2]}"),
+            ("a.json", "{\"state\": {}, \"app_name\": \"home\", \"user_id\": \"u\"}"),
             ("en.json", "{\"messages\": {\"hello\": \"Hello\"}}"),
         ];
         for (name, head) in yes {

@@ -1,11 +1,13 @@
-//! Conversations that took place, read from where they were recorded: a session on an ADK server, a recording, or a
-//! trace. They can be saved as eval cases.
+//! Conversations that took place, read from where they were recorded: a session on an ADK server or in a file, a
+//! list of messages, a recording, or a trace. They can be saved as eval cases.
 
 use crate::agents::fetch_session;
 use crate::domain::{Invocation, SessionInput};
 use crate::formats::recording::{read_recording, recorded_turns};
 use crate::formats::spans::{conversations, read_spans};
+use crate::formats::{StoredSession, first_words, saved_conversations};
 use crate::workspace::read_text;
+use std::ops::Range;
 use std::path::Path;
 
 /// A conversation that can be saved as a case.
@@ -23,8 +25,8 @@ pub struct RecordedConversation {
     pub problem: Option<String>,
 }
 
-/// Reads the conversations of a source: `http://HOST:PORT/apps/APP/users/USER/sessions/ID`, or a file with a recording
-/// or a trace, relative to `folder`.
+/// Reads the conversations of a source: `http://HOST:PORT/apps/APP/users/USER/sessions/ID`, or a file with a recording,
+/// sessions, lists of messages or a trace, relative to `folder`.
 ///
 /// # Errors
 ///
@@ -43,16 +45,21 @@ pub async fn recorded_conversations(
 
 async fn of_session(address: &str) -> Result<RecordedConversation, String> {
     let session = fetch_session(address).await.map_err(|error| error.message)?;
+    let id = address.rsplit('/').find(|part| !part.is_empty()).unwrap_or_default().to_string();
+    Ok(of_stored(StoredSession { id, ..session }))
+}
+
+fn of_stored(session: StoredSession) -> RecordedConversation {
     let notes = match session.changed.as_slice() {
         [] => Vec::new(),
         keys => vec![format!(
-            "the conversation changed {}; the server does not keep the earlier values: set them in the case where \
+            "the conversation changed {}; the session does not contain the earlier values: set them in the case where \
              the agent needs them",
             keys.join(", ")
         )],
     };
-    let id = address.rsplit('/').find(|part| !part.is_empty()).unwrap_or_default().to_string();
-    Ok(RecordedConversation { id, turns: session.turns, input: Some(session.input), notes, problem: None })
+    let input = Some(session.input).filter(|input| !input.app_name.is_empty());
+    RecordedConversation { id: session.id, turns: session.turns, input, notes, problem: None }
 }
 
 fn of_file(path: &Path, name: &str) -> Result<Vec<RecordedConversation>, String> {
@@ -68,8 +75,33 @@ fn of_file(path: &Path, name: &str) -> Result<Vec<RecordedConversation>, String>
             });
             Ok(conversation.collect())
         }
-        _ => of_trace(&text).map_err(|why| format!("{name}: {why}")),
+        _ => match saved_conversations(&text).map_err(|why| format!("{name}: {why}"))? {
+            Some(saved) => {
+                Ok(saved.into_iter().enumerate().map(|(at, one)| of_stored(numbered(one, at))).collect())
+            }
+            None => of_trace(&text).map_err(|why| format!("{name}: {why}")),
+        },
     }
+}
+
+/// The session with an id, if it has none.
+fn numbered(session: StoredSession, at: usize) -> StoredSession {
+    let id = if session.id.is_empty() { format!("conversation-{}", at + 1) } else { session.id };
+    StoredSession { id, ..session }
+}
+
+/// The turns of a range that have a user message, and for each other turn, which cannot be a turn of a case, what it
+/// contains. An event that no user message caused, for example of a timer, begins such a turn.
+pub fn with_user_message(turns: &[Invocation], range: Range<usize>) -> (Vec<Invocation>, Vec<String>) {
+    let (mut with, mut without) = (Vec::new(), Vec::new());
+    for (at, turn) in turns.iter().enumerate().take(range.end).skip(range.start) {
+        if turn.user.parts.is_empty() {
+            without.push(format!("turn {} has no user message ({})", at + 1, first_words(turn)));
+        } else {
+            with.push(turn.clone());
+        }
+    }
+    (with, without)
 }
 
 fn of_trace(text: &str) -> Result<Vec<RecordedConversation>, String> {

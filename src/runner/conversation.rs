@@ -121,7 +121,10 @@ impl Speaker<'_> {
 
     async fn next(&self, eval_id: &str, done: &[Invocation]) -> Result<Option<Content>, Interruption> {
         match self {
-            Speaker::Script { turns, .. } => Ok(turns.get(done.len()).map(|turn| turn.user.clone())),
+            Speaker::Script { turns, before } => match turns.get(done.len()) {
+                Some(turn) if turn.user.parts.is_empty() => Err(no_user_message(before + done.len() + 1)),
+                turn => Ok(turn.map(|turn| turn.user.clone())),
+            },
             Speaker::Simulated { user, judges, attempt, spent, thinking } => {
                 let playing = Playing { eval_id, attempt: *attempt };
                 thinking.starts();
@@ -134,6 +137,12 @@ impl Speaker<'_> {
             }
         }
     }
+}
+
+/// Why a turn, counted from 1, cannot be run: the file has no message for it.
+fn no_user_message(turn: usize) -> Interruption {
+    let why = format!("turn {turn} has no user message to send; add one, or remove the turn from the case");
+    Interruption::Failed(AgentError::new(ErrorKind::Setup, why))
 }
 
 /// Why there is no message for a turn, counted from 1.

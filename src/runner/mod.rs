@@ -40,7 +40,7 @@ mod trust;
 
 pub use agents::{ListedAgent, list_agents};
 pub use baseline::{BaselineChange, PinError, compared_with, name_run, pin_run, unpin_run};
-pub use capture::{RecordedConversation, begins_late, recorded_conversations};
+pub use capture::{RecordedConversation, begins_late, recorded_conversations, with_user_message};
 pub use changed::{
     AttemptTook, CaseVersion, ChangedCase, FoundChanges, RunEstimate, SeenCases, changed_cases,
 };

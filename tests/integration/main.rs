@@ -15,6 +15,7 @@ mod buckets;
 mod clocks;
 mod common;
 mod comparison;
+mod conversations;
 mod convert;
 mod crash;
 mod datasets;

@@ -9,7 +9,7 @@ use crate::explorer::overlays::ask::{self, Purpose};
 use crate::explorer::overlays::conversations;
 use crate::explorer::overlays::proposal::Proposal;
 use crate::formats::{Edit, SetFile, blank_set, plan};
-use crate::runner::{RecordedConversation, begins_late};
+use crate::runner::{RecordedConversation, begins_late, with_user_message};
 use crate::store::{FileAction, FileJob};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -146,7 +146,14 @@ fn wrong_id(
     conversation: &RecordedConversation,
     typed: &str,
 ) -> Option<String> {
-    match (id_and_turns(typed, &conversation.turns), target) {
+    let chosen = id_and_turns(typed, &conversation.turns);
+    if let Ok((_, range)) = &chosen
+        && let (turns, without) = with_user_message(&conversation.turns, range.clone())
+        && turns.is_empty()
+    {
+        return Some(without.join(", "));
+    }
+    match (chosen, target) {
         (Err(why), _) => Some(why),
         (Ok((id, _)), CaptureTarget::Set(set)) => eval_id_error(id, model.file(*set)?.eval_ids()),
         (Ok((id, _)), CaptureTarget::NewSet) => eval_id_error(id, std::iter::empty()),
@@ -163,10 +170,12 @@ fn save(
     let Ok((id, range)) = id_and_turns(typed, &conversation.turns) else { return Vec::new() };
     let late = (range.start > 0).then(|| begins_late(range.start + 1));
     let now = model.opened_at + model.now;
-    let case = captured_case(id, &conversation.turns[range], conversation.input.clone(), now);
+    let (turns, without) = with_user_message(&conversation.turns, range);
+    let case = captured_case(id, &turns, conversation.input.clone(), now);
     let words = format!("save the conversation as {id}");
+    let left_out: Vec<String> = without.iter().map(|turn| format!("left out: {turn}")).collect();
     let mut effects = Vec::new();
-    for note in conversation.notes.iter().chain(&late) {
+    for note in conversation.notes.iter().chain(&late).chain(&left_out) {
         effects.extend(global::notify(model, clean_line(note).into_owned(), false));
     }
     let insert = |at: usize| vec![Edit::Insert(at, Box::new(case))];

@@ -2,7 +2,7 @@
 
 use super::check_rubrics;
 use super::schema::{self, SchemaProblem, Verdict};
-use crate::domain::Reading;
+use crate::domain::{EvalCase, Reading};
 use crate::formats::index::{Top, top};
 use crate::formats::json::{self, JsonPath, JsonPositions};
 use crate::formats::read::{describe, lookup, same_name};
@@ -66,6 +66,13 @@ pub fn check_text(text: &str, file_name: &str) -> Vec<Issue> {
     }
     issues.sort_by_key(|issue| (issue.line, issue.column, issue.severity));
     issues
+}
+
+/// The turns that cannot be run, since there is nothing to send.
+fn without_user_message(case: &EvalCase, path: &JsonPath) -> Vec<(JsonPath, String)> {
+    let turns = case.turns().iter().enumerate().filter(|(_, turn)| turn.user.parts.is_empty());
+    let turns = turns.map(|(at, _)| path.key("conversation").index(at));
+    turns.map(|path| (path, "the turn has no user message, so the case cannot be run".to_string())).collect()
 }
 
 fn is_config(map: &serde_json::Map<String, Value>) -> bool {
@@ -222,7 +229,10 @@ impl Checker<'_> {
         };
         let cases = (0..file.len()).filter_map(|at| Some((at, file.case(at).ok()?)));
         let top = JsonPath::default().key(key);
-        let found = cases.flat_map(|(at, case)| check_rubrics::of_case(&case, &top.index(at)));
+        let found = cases.flat_map(|(at, case)| {
+            let rubrics = check_rubrics::of_case(&case, &top.index(at));
+            rubrics.into_iter().chain(without_user_message(&case, &top.index(at))).collect::<Vec<_>>()
+        });
         found.map(|(path, message)| self.at(Severity::Warning, &path, message)).collect()
     }
 

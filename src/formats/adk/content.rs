@@ -2,14 +2,14 @@
 
 use crate::domain::{Content, Part, ToolCall, ToolResponse};
 use crate::formats::read::{Node, Read};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 pub(in crate::formats) fn content(node: Node) -> Read<Content> {
     node.object()?;
     Ok(Content { role: node.opt_str("role")?, parts: node.list("parts", part)? })
 }
 
-pub(super) fn part(node: Node) -> Read<Part> {
+pub(in crate::formats) fn part(node: Node) -> Read<Part> {
     node.object()?;
     Ok(Part {
         text: node.opt_str("text")?,
@@ -49,8 +49,24 @@ pub(super) fn response(node: Node) -> Read<ToolResponse> {
 
 /// A content as ADK writes it: snake_case, without unset fields.
 pub fn write_content(content: &Content) -> Value {
+    with_parts(content, write_part)
+}
+
+/// A content like [`write_content`], with the results of tools as they are, also those that are no objects. ADK does not
+/// read those.
+pub(in crate::formats) fn write_content_as_is(content: &Content) -> Value {
+    with_parts(content, |part| {
+        let mut out = write_part(part);
+        if let Some(response) = &part.response {
+            out["function_response"] = response_with(response, response.response.clone());
+        }
+        out
+    })
+}
+
+fn with_parts(content: &Content, write: impl Fn(&Part) -> Value) -> Value {
     let mut out = Map::new();
-    out.insert("parts".into(), content.parts.iter().map(write_part).collect());
+    out.insert("parts".into(), content.parts.iter().map(write).collect());
     if let Some(role) = &content.role {
         out.insert("role".into(), role.clone().into());
     }
@@ -87,14 +103,28 @@ pub(super) fn write_call(call: &ToolCall) -> Value {
     Value::Object(out)
 }
 
+/// The value of a tool's response in ADK, which is an object: ADK writes any other value as `{"result": …}`.
+pub(in crate::formats) fn response_object(value: Value) -> Value {
+    if value.is_object() { value } else { json!({ "result": value }) }
+}
+
+/// A tool's response as ADK reads it. Null is no response.
 pub(super) fn write_response(response: &ToolResponse) -> Value {
+    let value = match &response.response {
+        Value::Null => Value::Null,
+        value => response_object(value.clone()),
+    };
+    response_with(response, value)
+}
+
+fn response_with(response: &ToolResponse, value: Value) -> Value {
     let mut out = Map::new();
     if let Some(id) = &response.id {
         out.insert("id".into(), id.clone().into());
     }
     out.insert("name".into(), response.name.clone().into());
-    if !response.response.is_null() {
-        out.insert("response".into(), response.response.clone());
+    if !value.is_null() {
+        out.insert("response".into(), value);
     }
     Value::Object(out)
 }

@@ -33,11 +33,11 @@ pub use result_file::{ResultEntry, ResultFile};
 pub use write::{blank_set, write_case};
 pub(super) use write::{write_named_case, write_trajectory, write_turns};
 
-pub(super) use content::content as read_content;
+pub(super) use content::{content as read_content, part as read_part, response_object, write_content_as_is};
 pub(super) use eval_case::{eval_case, session_input, trajectory};
 pub(super) use event::event;
 pub use legacy::read_initial_session;
 pub(super) use legacy::{named_case, turn_list};
 pub use model_request::ModelRequest;
 pub(super) use respell::respelt;
-pub(super) use schema::{SchemaProblem, refusals};
+pub(super) use schema::{SchemaProblem, is_part_field, refusals};

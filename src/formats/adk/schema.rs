@@ -187,6 +187,11 @@ pub(in crate::formats) fn refusals(case: &Value) -> Vec<SchemaProblem> {
     findings
 }
 
+/// Whether ADK has this field in a part of a message, in either spelling.
+pub(in crate::formats) fn is_part_field(key: &str) -> bool {
+    PART.fields.iter().any(|field| same_name(key, field.name))
+}
+
 /// Checks a value against one of ADK's models.
 pub(super) fn check(model: &'static Model, value: &Value, path: &JsonPath) -> Vec<SchemaProblem> {
     check_type(&Type::Model(model), value, path)

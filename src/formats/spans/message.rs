@@ -2,6 +2,7 @@
 
 use super::unquoted;
 use crate::domain::ToolCall;
+use crate::formats::read_message;
 use serde_json::{Map, Value};
 
 /// A message.
@@ -63,8 +64,16 @@ fn message(value: &Value) -> Option<Message> {
     };
     let in_list = outer.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
     let in_parts = parts.into_iter().filter(|part| is_call(part));
-    let calls = in_list.chain(in_parts).filter_map(call).collect();
-    Some(Message { role: role.unwrap_or_default(), text, calls })
+    let calls: Vec<ToolCall> = in_list.chain(in_parts).filter_map(call).collect();
+    let found = Message { role: role.unwrap_or_default(), text, calls };
+    Some(if found.calls.is_empty() { with_other_calls(found, value) } else { found })
+}
+
+/// A message with the calls of forms that are not in traces only: Anthropic's blocks, items of Responses, `function_call`.
+fn with_other_calls(found: Message, value: &Value) -> Message {
+    let Ok(read) = read_message(value) else { return found };
+    let calls = read.parts.into_iter().filter_map(|part| part.call).collect();
+    Message { calls, ..found }
 }
 
 fn text_at(map: &Map<String, Value>, key: &str) -> String {
@@ -113,6 +122,7 @@ mod tests {
             json!({"role": "ai", "parts": [{"text": "thinking", "thought": true}, {"text": "hi"}, {"function_call": {"id": "1", "name": "get", "args": {"n": 1}}}]}),
             json!({"role": "ai", "content": "hi", "tool_calls": [{"id": "1", "function": {"name": "get", "arguments": "{\"n\": 1}"}}]}),
             json!({"type": "ai", "data": {"content": "hi", "tool_calls": [{"id": "1", "name": "get", "args": {"n": 1}}]}}),
+            json!({"role": "ai", "content": [{"type": "text", "text": "hi"}, {"type": "tool_use", "id": "1", "name": "get", "input": {"n": 1}}]}),
             json!({"lc": 1, "kwargs": {"type": "ai", "content": "hi", "tool_calls": [{"id": "1", "name": "get", "args": {"n": 1}}]}}),
         ];
         let args = json!({"n": 1}).as_object().cloned();

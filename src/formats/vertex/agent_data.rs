@@ -31,7 +31,7 @@ pub(super) fn agent_data(data: Node, prompt: Option<&Content>) -> Read<Option<Ro
         let expected = done.iter().enumerate().map(expected).collect();
         // If the agent did not act in the last turn, the case has not been run.
         let saved = has_acted(&done[last]).then_some(done);
-        Ok(Some(RowTurns { expected, saved, state, error: None }))
+        Ok(Some(RowTurns { expected, saved, state, ..RowTurns::default() }))
     })
 }
 

@@ -64,6 +64,11 @@ fn read(node: Node) -> Read<Option<Vec<ToolCall>>> {
 }
 
 fn element(node: Node, calls: &mut Vec<ToolCall>) -> Read<()> {
+    // The name of a tool, whose arguments are not known.
+    if let Value::String(name) = node.value {
+        calls.push(ToolCall::new(name.trim(), None));
+        return if name.trim().is_empty() { Err(node.wrong("the name of a tool")) } else { Ok(()) };
+    }
     if let Value::Array(step) = node.value {
         // LangChain: [{"kwargs": {"tool": …, "tool_input": …}}, observation].
         let action = step.first().and_then(|first| first.get("kwargs").or(Some(first)));

@@ -65,7 +65,18 @@ pub(super) fn row_id(row: &Value) -> String {
         _ => None,
     });
     given.unwrap_or_else(|| {
-        let asked = ["prompt", "messages", "request", "agent_data", "source"].into_iter();
+        let asked = [
+            "prompt",
+            "messages",
+            "request",
+            "agent_data",
+            "source",
+            "input",
+            "inputs",
+            "contents",
+            "values",
+        ]
+        .into_iter();
         id_from(&asked.filter_map(|key| row.get(key)).next().unwrap_or(row).to_string())
     })
 }
@@ -76,7 +87,8 @@ pub(super) fn has_columns(map: &Map<String, Value>) -> bool {
 }
 
 /// Columns whose cells are lists.
-const LISTS: &[&str] = &["messages", "outputs", "reference_outputs", "responses"];
+const LISTS: &[&str] =
+    &["messages", "outputs", "reference_outputs", "responses", "input", "output", "contents", "events"];
 
 /// Keys of cells that are objects. An index never has such keys.
 const FIELDS: &[&str] =

@@ -9,8 +9,9 @@ use std::ops::Range;
 pub(super) const ID_KEYS: &[&str] = &["eval_case_id", "eval_id", "case_id", "id"];
 /// Keys of the prompt, from which the id of a row without one is computed.
 const ASKED_KEYS: &[&str] = &["prompt", "messages", "request", "source"];
-/// Used only if a row has none of those keys, since agents-cli adds the agent's events to it.
-const AGENT_DATA_KEYS: &[&str] = &["agent_data", "agentData"];
+/// Used only if a row has none of those keys: agents-cli adds the agent's events to it, and other columns may be beside
+/// the prompt.
+const AGENT_DATA_KEYS: &[&str] = &["agent_data", "agentData", "input", "inputs", "contents", "values"];
 
 /// The rows of a file, in order.
 #[derive(Clone, Debug, Default)]

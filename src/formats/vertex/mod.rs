@@ -43,6 +43,15 @@ pub const COLUMNS: &[&str] = &[
     "eval_case_id",
     "user_scenario",
     "conversation_history",
+    "input",
+    "inputs",
+    "output",
+    "expected_steps",
+    "actual_steps",
+    // Whole conversations: Gemini's contents, states of LangGraph, sessions of ADK.
+    "contents",
+    "values",
+    "events",
     // The newer client writes either spelling.
     "referenceTrajectory",
     "predictedTrajectory",

@@ -3,9 +3,10 @@
 //! ```text
 //! flatten     prompt, reference, reference_trajectory │ response, predicted_trajectory
 //! eval case   prompt, reference, conversation_history │ responses[], intermediate_events, agent_data
-//! gemini      request {contents}                      │ response
+//! gemini      request {contents}                      │ response {candidates}
 //! openai      request {messages} or messages          │ response {choices}
-//! agentevals  reference_outputs                       │ outputs
+//! responses   input                                   │ output
+//! agentevals  reference_outputs, expected_steps       │ outputs, actual_steps
 //!             expected                                  saved
 //! ```
 
@@ -17,9 +18,9 @@ use crate::domain::{
     Content, Conversation, EvalCase, Invocation, InvocationEvent, Saved, Trajectory, plausible_seconds,
 };
 use crate::formats::adk;
-use crate::formats::messages;
-use crate::formats::read::{Node, Read, ReadError, lax_float};
-use serde_json::Value;
+use crate::formats::messages::{self, Answer};
+use crate::formats::read::{Node, Read, ReadError, lax_float, same_name};
+use serde_json::{Map, Value};
 
 /// Columns with a meaning of their own; all others are retained as they are.
 const KNOWN: &[&str] = &[
@@ -31,13 +32,18 @@ const KNOWN: &[&str] = &[
     "source",
     "request",
     "messages",
+    "input",
+    "inputs",
+    "output",
     "outputs",
     "reference_outputs",
     "reference",
     "reference_trajectory",
+    "expected_steps",
     "response",
     "responses",
     "predicted_trajectory",
+    "actual_steps",
     "history",
     "conversation_history",
     "intermediate_events",
@@ -50,6 +56,18 @@ const KNOWN: &[&str] = &[
     "creation_timestamp",
     "latency_in_seconds",
     "failure",
+];
+
+/// Members of a conversation that is a row.
+const CONVERSATION: &[&str] = &[
+    "contents",
+    "values",
+    "events",
+    "system_instruction",
+    "app_name",
+    "user_id",
+    "state",
+    "last_update_time",
 ];
 
 /// Reads a row. `eval_id` is the row's id in the list of cases.
@@ -71,7 +89,16 @@ pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
     }
     let state = Some(talk.state).filter(|state| !state.is_empty()).map(Value::Object);
     let error = talk.error;
-    Ok(EvalCase {
+    let session = messages::read_session(node.value)?.map(|session| session.input);
+    let mut extra: Map<String, Value> =
+        node.others(KNOWN).into_iter().filter(|(key, _)| !recorded::is_column(key)).collect();
+    if is_whole_conversation(node) {
+        extra.retain(|key, _| !CONVERSATION.iter().any(|known| same_name(key, known)));
+    }
+    if let Some(system) = talk.system {
+        extra.entry("system_instruction").or_insert(system.into());
+    }
+    let case = EvalCase {
         eval_id: eval_id.into(),
         conversation: match cell(node, "user_scenario") {
             Some(scenario) => Conversation::Scenario(opened(scenario.value)),
@@ -83,7 +110,8 @@ pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
             .unwrap_or(0.0),
         session_input: cell(node, "session_inputs")
             .map(|cell| in_text(cell, adk::session_input))
-            .transpose()?,
+            .transpose()?
+            .or(session),
         rubrics: rubrics::all(node)?,
         final_session_state: cell(node, "final_session_state").map(|cell| opened(cell.value)),
         saved: talk.saved.map(|turns| {
@@ -91,8 +119,13 @@ pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
             Saved { turns, latency_s, failed, error, state }
         }),
         recorded: recorded::columns(node),
-        extra: node.others(KNOWN).into_iter().filter(|(key, _)| !recorded::is_column(key)).collect(),
-    })
+        extra,
+    };
+    // Saved responses and scores can be evaluated without the prompt.
+    if case.saved.is_none() && case.recorded.is_empty() {
+        messages::with_user_messages(node, &case)?;
+    }
+    Ok(case)
 }
 
 /// A duration; `None` for a text that stands for no value.
@@ -117,30 +150,96 @@ fn cell<'a>(node: Node<'a>, key: &'a str) -> Option<Node<'a>> {
 
 /// Reads the conversation, and the saved turns if the same field contains them.
 fn conversation(node: Node) -> Read<RowTurns> {
-    let prompt = cell(node, "prompt").or_else(|| cell(node, "source"));
-    let prompt = prompt.map(|prompt| spoken(prompt, "user")).transpose()?;
+    let prompt = ["prompt", "source", "input", "inputs"].into_iter().find_map(|key| cell(node, key));
+    let mut talk = prompt.map(asked).transpose()?.unwrap_or_default();
+    let prompt = talk.expected.last().map(|turn| turn.user.clone());
     if let Some(data) = cell(node, "agent_data").filter(|data| opened(data.value).get("turns").is_some())
         && let Some(talk) = agent_data(data, prompt.as_ref())?
     {
         return Ok(talk);
     }
     if let Some(list) = cell(node, "messages") {
-        return in_text(list, |list| {
-            Ok(RowTurns { expected: messages::conversation(list)?.turns, ..RowTurns::default() })
-        });
+        return in_text(list, |list| Ok(expected(messages::conversation(list)?)));
+    }
+    if is_whole_conversation(node) {
+        return Ok(expected(messages::conversation(node)?));
     }
     if let Some(list) = cell(node, "reference_outputs").or_else(|| cell(node, "outputs")) {
-        let expected = in_text(list, |list| Ok(messages::conversation(list)?.turns))?;
-        let known = cell(node, "reference_outputs").is_some();
-        let expected = if known { expected } else { expected.iter().map(without_actions).collect() };
-        return Ok(RowTurns { expected, ..RowTurns::default() });
+        let found = in_text(list, |list| Ok(expected(messages::conversation(list)?)))?;
+        return Ok(with_prompt(found, talk, cell(node, "reference_outputs").is_some()));
     }
     if let Some(request) = cell(node, "request") {
-        return in_text(request, request_turns);
+        return in_text(request, |request| Ok(before_response(messages::conversation(request)?)));
     }
-    let mut expected = history(node)?;
-    expected.push(Invocation { user: prompt.unwrap_or_default(), ..Invocation::default() });
-    Ok(RowTurns { expected, ..RowTurns::default() })
+    if talk.expected.is_empty() {
+        talk.expected.push(Invocation::default());
+    }
+    talk.expected.splice(0..0, history(node)?);
+    Ok(talk)
+}
+
+/// Whether the row itself is a conversation: contents, a state or a session.
+fn is_whole_conversation(node: Node) -> bool {
+    let has_own =
+        ["prompt", "messages", "input", "output", "outputs"].into_iter().any(|key| cell(node, key).is_some());
+    !has_own && messages::is_conversation(node.value)
+}
+
+/// What is asked: a text, a content, or the messages up to the last one of the user.
+fn asked(prompt: Node) -> Read<RowTurns> {
+    if let Some(list) = messages_in(prompt.value) {
+        let found = messages::conversation(Node::top(&list));
+        return found.map(before_response).map_err(|error| ReadError { path: prompt.path(), ..error });
+    }
+    let user = spoken(prompt, "user")?;
+    let user = if user.shown_text().trim().is_empty() { Content::default() } else { user };
+    Ok(RowTurns { expected: vec![Invocation { user, ..Invocation::default() }], ..RowTurns::default() })
+}
+
+/// A conversation in a cell, which may be JSON in a text; `None` for any other cell.
+fn messages_in(value: &Value) -> Option<Value> {
+    let value = match value {
+        Value::String(text) if !text.trim_start().starts_with(['{', '[']) => return None,
+        value => opened(value),
+    };
+    (messages::is_list_of_messages(&value) || messages::is_conversation(&value)).then_some(value)
+}
+
+fn expected(found: messages::Conversation) -> RowTurns {
+    RowTurns { system: found.system.clone(), expected: found.expected(), ..RowTurns::default() }
+}
+
+/// The expected turns of `outputs` and `reference_outputs`, which may begin after the prompt.
+fn with_prompt(mut found: RowTurns, asked: RowTurns, is_reference: bool) -> RowTurns {
+    if !is_reference {
+        found.expected = untouched(&found.expected);
+    }
+    if let (Some(first), Some(mut prompt)) = (found.expected.first_mut(), asked.expected.last().cloned())
+        && first.user.parts.is_empty()
+    {
+        std::mem::swap(&mut first.user, &mut prompt.user);
+        let earlier = asked.expected.len() - 1;
+        found.expected.splice(0..0, asked.expected.into_iter().take(earlier));
+        found.system = found.system.or(asked.system);
+    }
+    found
+}
+
+/// The messages of a request, as Vertex's client reads them: turns before the last are history, of which nothing is
+/// expected, and a text of the agent at the end is the reference. Without it, what the agent did in the last turn belongs
+/// to the response.
+fn before_response(found: messages::Conversation) -> RowTurns {
+    let (system, has_reference) = (found.system.clone(), found.ends_with_answer);
+    let (mut steps, mut turns) = (Vec::new(), found.recorded());
+    if !has_reference && let Some(last) = turns.last_mut() {
+        steps = std::mem::take(&mut last.trajectory).into_events();
+        last.final_response = None;
+    }
+    let mut expected: Vec<Invocation> = turns.into_iter().map(messages::listed).collect();
+    if let Some((_, earlier)) = expected.split_last_mut() {
+        earlier.iter_mut().for_each(|turn| turn.history = true);
+    }
+    RowTurns { expected, system, steps, ..RowTurns::default() }
 }
 
 fn opened(value: &Value) -> Value {
@@ -154,61 +253,24 @@ fn untouched(expected: &[Invocation]) -> Vec<Invocation> {
     expected.iter().map(without_actions).collect()
 }
 
-fn request_turns(request: Node) -> Read<RowTurns> {
-    if let Some(list) = request.get("messages") {
-        let turns = messages::conversation(list)?.turns;
-        return Ok(RowTurns { expected: earlier_as_history(turns), ..RowTurns::default() });
-    }
-    let contents = request.need("contents")?;
-    let mut turns: Vec<Invocation> = Vec::new();
-    for item in contents.items()? {
-        let content = adk::read_content(item)?;
-        match (content.role.as_deref(), turns.last_mut()) {
-            (Some("model"), Some(turn)) => turn.final_response = Some(content),
-            _ => turns.push(Invocation { user: content, ..Invocation::default() }),
-        }
-    }
-    Ok(RowTurns { expected: earlier_as_history(turns), ..RowTurns::default() })
-}
-
-/// Marks turns before the last as history, of which nothing is expected. The response of the last turn is dropped,
-/// since it is in the row's `response`.
-fn earlier_as_history(mut turns: Vec<Invocation>) -> Vec<Invocation> {
-    if let Some(last) = turns.pop() {
-        turns.iter_mut().for_each(|turn| turn.history = true);
-        turns.push(without_actions(&last));
-    }
-    turns
-}
-
 /// Earlier turns: the user's messages and the responses.
 fn history(node: Node) -> Read<Vec<Invocation>> {
-    let Some(history) = cell(node, "conversation_history").or_else(|| cell(node, "history")) else {
+    let cells = ["conversation_history", "history"].into_iter().filter_map(|key| cell(node, key));
+    let Some(history) = cells.into_iter().find(|cell| !cell.value.as_str().is_some_and(is_nothing)) else {
         return Ok(Vec::new());
     };
-    let opened = opened(history.value);
-    let Value::Array(items) = &opened else { return Ok(Vec::new()) };
-    let mut turns: Vec<Invocation> = Vec::new();
-    for item in items {
-        let content = item.get("content").filter(|content| content.is_object()).unwrap_or(item);
-        let content = match content.get("parts") {
-            Some(_) => adk::read_content(Node::top(content)),
-            None => spoken(Node::top(content.get("content").unwrap_or(content)), "user"),
-        };
-        let content = content.map_err(|error| ReadError { path: history.path(), ..error })?;
-        let role = item.get("role").or(item.get("author")).and_then(Value::as_str).map(str::to_string);
-        match (role.or(content.role.clone()).as_deref(), turns.last_mut()) {
-            (Some("user") | None, _) => {
-                turns.push(Invocation { user: content, history: true, ..Invocation::default() });
-            }
-            (Some(_), Some(turn)) => turn.final_response = Some(content),
-            (Some(_), None) => {}
+    let mut turns = in_text(history, |list| Ok(messages::conversation(list)?.expected()))?;
+    for turn in &mut turns {
+        turn.history = true;
+        // Histories of Vertex have texts only, so that the calls are not known.
+        if turn.trajectory == listed(Vec::new()) {
+            turn.trajectory = Trajectory::Unknown;
         }
     }
     Ok(turns)
 }
 
-/// Reads a text, or a content, which may be JSON in a text.
+/// Reads a message of the user: a text, or a content, which may be JSON in a text.
 fn spoken(node: Node, role: &str) -> Read<Content> {
     match node.value {
         Value::String(text) => {
@@ -218,31 +280,33 @@ fn spoken(node: Node, role: &str) -> Read<Content> {
             })
         }
         Value::Object(map) if map.contains_key("parts") => adk::read_content(node),
-        Value::Object(map) if map.contains_key("response") => match node.get("response") {
-            Some(response) => spoken(response, role),
-            None => Ok(Content::default()),
-        },
-        Value::Object(map) if map.contains_key("contents") => match node.need("contents")?.items()?.last() {
-            Some(last) => adk::read_content(last),
-            None => Ok(Content::default()),
-        },
         Value::Object(map) if map.contains_key("text") => Ok(Content::text(role, node.need("text")?.str()?)),
+        // The inputs of an example: {"question": "…"}.
+        Value::Object(map) => match map.values().next() {
+            Some(Value::String(text)) if map.len() == 1 => Ok(Content::text(role, text.clone())),
+            _ => Ok(Content::text(role, node.value.to_string())),
+        },
         Value::Number(_) | Value::Bool(_) => Ok(Content::text(role, node.value.to_string())),
-        // A response that is itself a tool call: {"content": "", "tool_calls": […]}.
-        Value::Object(_) => Ok(Content::text(role, node.value.to_string())),
-        _ => Err(node.wrong("a text or a content with parts")),
+        _ => Err(node.wrong("a text, a content with parts, or a list of messages")),
     }
 }
 
-/// Reads what is expected in the last turn.
+/// Reads what is expected in the last turn. An empty reference is none.
 fn expectations(node: Node, talk: &mut RowTurns) -> Read<()> {
     let Some(last) = talk.expected.last_mut() else { return Ok(()) };
-    if let Some(reference) = cell(node, "reference") {
-        last.final_response = Some(spoken(reference, "model")?);
+    if let Some(reference) = cell(node, "reference").map(answered).transpose()? {
+        if let Some(error) = reference.error {
+            let path = cell(node, "reference").map(|cell| cell.path()).unwrap_or_default();
+            return Err(ReadError { path, expected: "a reference response".into(), found: error });
+        }
+        let is_said = |said: &Content| said.parts.iter().any(|part| part.text.as_deref() != Some(""));
+        last.final_response = reference.response.filter(is_said).or(last.final_response.take());
+        if let Some(trajectory) = reference.trajectory {
+            last.trajectory = messages::listed_trajectory(trajectory);
+        }
     }
-    if let Some(node) = cell(node, "reference_trajectory")
-        && let Some(calls) = trajectory(node)?
-    {
+    let calls = ["reference_trajectory", "expected_steps"].into_iter().find_map(|key| cell(node, key));
+    if let Some(calls) = calls.map(trajectory).transpose()?.flatten() {
         last.trajectory = listed(calls);
     }
     Ok(())
@@ -255,7 +319,7 @@ fn listed(calls: Vec<crate::domain::ToolCall>) -> Trajectory {
 /// Reads what the agent did in the last turn.
 fn outcome(node: Node, talk: &mut RowTurns) -> Read<()> {
     if let (Some(list), true) = (cell(node, "outputs"), talk.saved.is_none()) {
-        let done = in_text(list, |list| Ok(messages::conversation(list)?.turns))?;
+        let done = in_text(list, |list| Ok(messages::conversation(list)?.recorded()))?;
         talk.saved = Some(done);
     }
     let mut last = match &talk.saved {
@@ -264,20 +328,35 @@ fn outcome(node: Node, talk: &mut RowTurns) -> Read<()> {
     }
     .unwrap_or_default();
     let before = last.clone();
-    if let Some(node) = cell(node, "predicted_trajectory")
-        && let Some(calls) = trajectory(node)?
-    {
+    let answers = ["response", "output"].into_iter().find_map(|key| cell(node, key));
+    let answer = answers.map(answered).transpose()?;
+    let candidate = || cell(node, "responses").map(|list| in_text(list, first_candidate)).transpose();
+    let answer = match answer.filter(|answer| *answer != Answer::default()) {
+        Some(answer) => Some(answer),
+        None => candidate()?,
+    };
+    let has_answer = answer.is_some();
+    if let Some(answer) = answer {
+        last.final_response = answer.response.or(last.final_response);
+        last.end = answer.end;
+        last.trajectory = answer.trajectory.unwrap_or(last.trajectory);
+        talk.error = answer.error;
+    }
+    let steps = std::mem::take(&mut talk.steps);
+    if !steps.is_empty() {
+        match (has_answer, talk.expected.last_mut()) {
+            // The request is from the middle of a turn: its calls come before those of the response.
+            (true, _) => last.trajectory = after(steps, last.trajectory),
+            (false, Some(turn)) => turn.trajectory = Trajectory::Partial(steps),
+            (false, None) => {}
+        }
+    }
+    let calls = ["predicted_trajectory", "actual_steps"].into_iter().find_map(|key| cell(node, key));
+    if let Some(calls) = calls.map(trajectory).transpose()?.flatten() {
         last.trajectory = listed(calls);
     }
     if let Some(events) = cell(node, "intermediate_events") {
         last.trajectory = Trajectory::Events(in_text(events, |list| list.items()?.map(event).collect())?);
-    }
-    let response = cell(node, "response").map(answer).transpose()?.flatten();
-    let candidate = cell(node, "responses").map(|list| in_text(list, first_candidate)).transpose()?.flatten();
-    match response.or(candidate) {
-        Some(Ok(content)) => last.final_response = Some(content),
-        Some(Err(error)) => talk.error = Some(error),
-        None => {}
     }
     if last != before || talk.error.is_some() {
         let turns = talk.saved.get_or_insert_with(|| untouched(&talk.expected));
@@ -289,35 +368,33 @@ fn outcome(node: Node, talk: &mut RowTurns) -> Read<()> {
     Ok(())
 }
 
-type Answer = Result<Content, String>;
-
-/// Reads a response: a content, or `{"error": …}`, which the client writes if an agent failed.
-fn answer(node: Node) -> Read<Option<Answer>> {
-    let value = opened(node.value);
-    // The response of an agent can be an object with `error` among other keys.
-    let alone = value.as_object().is_some_and(|map| map.len() == 1);
-    if let Some(error) = value.get("error").filter(|error| alone && !error.is_null()) {
-        let words = error.get("message").unwrap_or(error);
-        return Ok(Some(Err(words.as_str().map_or_else(|| words.to_string(), str::to_string))));
-    }
-    if let Some(choice) = value.get("choices").and_then(|choices| choices.get(0)) {
-        let message = choice.get("message").cloned().unwrap_or_default();
-        let list = Value::Array(vec![message]);
-        let turns = messages::conversation(Node::top(&list))?.turns;
-        return Ok(turns.into_iter().next().and_then(|turn| turn.final_response).map(Ok));
-    }
-    if let Some(content) =
-        value.get("candidates").and_then(|list| list.get(0)).and_then(|first| first.get("content"))
-    {
-        return adk::read_content(Node::top(content)).map(|content| Some(Ok(content)));
-    }
-    spoken(node, "model").map(|content| Some(Ok(content)))
+/// The trajectory that begins with these events.
+fn after(mut steps: Vec<InvocationEvent>, then: Trajectory) -> Trajectory {
+    let is_partial = matches!(then, Trajectory::Partial(_));
+    steps.extend(then.into_events());
+    if is_partial { Trajectory::Partial(steps) } else { Trajectory::Events(steps) }
 }
 
-fn first_candidate(list: Node) -> Read<Option<Answer>> {
+/// Reads a response or a reference: a text, or a value that may be JSON in a text.
+fn answered(node: Node) -> Read<Answer> {
+    let Value::String(text) = node.value else { return messages::answer(node) };
+    let is_structure = |value: &Value| {
+        let has = |key: &str| value.get(key).is_some();
+        let is_error = has("error") && value.as_object().is_some_and(|map| map.len() == 1);
+        is_error || ["choices", "candidates", "parts"].into_iter().any(has) || messages_in(value).is_some()
+    };
+    match opened(node.value) {
+        value if !value.is_string() && is_structure(&value) => {
+            messages::answer(Node::top(&value)).map_err(|error| ReadError { path: node.path(), ..error })
+        }
+        _ => Ok(Answer::of_text(text)),
+    }
+}
+
+fn first_candidate(list: Node) -> Read<Answer> {
     match list.items()?.next() {
-        Some(first) => answer(first.get("response").unwrap_or(first)),
-        None => Ok(None),
+        Some(first) => answered(first.get("response").unwrap_or(first)),
+        None => Ok(Answer::default()),
     }
 }
 

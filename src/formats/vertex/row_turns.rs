@@ -1,7 +1,7 @@
 //! What reading a row and reading its `agent_data` have in common.
 
 use super::calls::decoded;
-use crate::domain::Invocation;
+use crate::domain::{Invocation, InvocationEvent};
 use crate::formats::read::{Node, Read, ReadError};
 use serde_json::{Map, Value};
 
@@ -12,6 +12,10 @@ pub(super) struct RowTurns {
     pub(super) saved: Option<Vec<Invocation>>,
     pub(super) state: Map<String, Value>,
     pub(super) error: Option<String>,
+    /// The text of the system messages.
+    pub(super) system: Option<String>,
+    /// What the agent did in the last turn before the response, if the request contains it.
+    pub(super) steps: Vec<InvocationEvent>,
 }
 
 /// Reads a cell that may contain its structure as a text, as in a table.

@@ -1,0 +1,196 @@
+//! What an agent or a model answered, in one value: a text, a message, a list of messages, or the response of a model's
+//! interface. An empty or blocked response is none, with the reason as the error.
+
+use super::Conversation;
+use super::shape::{is_conversation, is_list_of_messages, is_message, message};
+use super::turns::turns;
+use crate::domain::{Content, Invocation, Trajectory, TurnEnd};
+use crate::formats::adk;
+use crate::formats::read::{Node, Read, below};
+use serde_json::{Map, Value};
+
+/// An answer.
+#[derive(Debug, Default, PartialEq)]
+pub(in crate::formats) struct Answer {
+    /// What was said; `None` for an empty answer.
+    pub(in crate::formats) response: Option<Content>,
+    /// The calls, if the answer contains any, or is a list of all messages of the agent.
+    pub(in crate::formats) trajectory: Option<Trajectory>,
+    /// Whether the answer is a refusal.
+    pub(in crate::formats) end: TurnEnd,
+    /// Why there is no response, if the answer says so.
+    pub(in crate::formats) error: Option<String>,
+}
+
+/// Reads an answer.
+pub(in crate::formats) fn answer(node: Node) -> Read<Answer> {
+    match node.value {
+        Value::Null => Ok(Answer::default()),
+        Value::String(text) => Ok(Answer::of_text(text.clone())),
+        Value::Number(_) | Value::Bool(_) => Ok(Answer::of_text(node.value.to_string())),
+        Value::Array(list) if list.is_empty() => Ok(Answer::default()),
+        Value::Array(_) if is_list_of_messages(node.value) => {
+            Ok(Answer::of_turn(super::conversation(node)?, true))
+        }
+        Value::Array(_) => Err(node.wrong("a text, a content with parts, or a list of messages")),
+        Value::Object(map) => of_object(node, map),
+    }
+}
+
+impl Answer {
+    pub(in crate::formats) fn of_text(text: impl Into<String>) -> Answer {
+        Answer { response: Some(Content::text("model", text)), ..Answer::default() }
+    }
+
+    fn failed(why: String) -> Answer {
+        Answer { error: Some(why), ..Answer::default() }
+    }
+
+    /// The last turn of a conversation. `is_whole`: the list has all messages of the agent, so that without a call in it
+    /// none was made.
+    fn of_turn(found: Conversation, is_whole: bool) -> Answer {
+        let Some(turn) = found.recorded().pop() else { return Answer::default() };
+        let has_acts = !turn.calls().is_empty() || matches!(turn.trajectory, Trajectory::Partial(_));
+        let Invocation { final_response, trajectory, end, .. } = turn;
+        let trajectory = (has_acts || (is_whole && trajectory.is_known())).then_some(trajectory);
+        Answer { response: final_response, trajectory, end, error: None }
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.response.is_none() && self.trajectory.is_none()
+    }
+}
+
+fn of_object(node: Node, map: &Map<String, Value>) -> Read<Answer> {
+    if map.values().all(Value::is_null) {
+        return Ok(Answer::default());
+    }
+    let is_interface = map.contains_key("choices") || below(node.value, &["candidates"]).is_some();
+    // The answer of an agent can be an object with `error` among other keys.
+    if let Some(error) = map.get("error").filter(|error| !error.is_null() && (map.len() == 1 || is_interface))
+    {
+        return Ok(Answer::failed(error_words(error)));
+    }
+    if map.contains_key("choices") {
+        return of_choices(node);
+    }
+    if is_interface || below(node.value, &["prompt_feedback"]).is_some() {
+        return of_candidates(node);
+    }
+    if map.contains_key("response") {
+        return node.get("response").map_or_else(|| Ok(Answer::default()), answer);
+    }
+    if is_conversation(node.value) {
+        return of_conversation(node);
+    }
+    if map.contains_key("parts") {
+        return of_content(node);
+    }
+    if let Some(contents) = node.get("contents") {
+        let last = contents.items()?.last();
+        return last.map_or_else(|| Ok(Answer::default()), |last| of_content(last));
+    }
+    if is_message(node.value) {
+        return Ok(Answer::of_turn(turns(vec![message(node)?]), false));
+    }
+    if let Some(text) = node.get("text").filter(|text| text.value.is_string()) {
+        return Ok(Answer::of_text(text.str()?));
+    }
+    // An answer that is data, such as a tool call in the form of Vertex's metrics: {"content": "", "tool_calls": […]}.
+    Ok(Answer::of_text(node.value.to_string()))
+}
+
+/// A state, or a response of OpenAI's Responses with its status.
+fn of_conversation(node: Node) -> Read<Answer> {
+    let found = Answer::of_turn(super::conversation(node)?, true);
+    let reason = || {
+        let details = below(node.value, &["error"]).filter(|error| !error.is_null()).map(error_words);
+        let incomplete = below(node.value, &["incomplete_details", "reason"]).and_then(Value::as_str);
+        details.or_else(|| incomplete.map(|why| format!("the response is incomplete: {why}")))
+    };
+    match found.is_nothing() {
+        true => Ok(Answer { error: reason(), ..found }),
+        false => Ok(found),
+    }
+}
+
+fn error_words(error: &Value) -> String {
+    let words = error.get("message").unwrap_or(error);
+    words.as_str().map_or_else(|| words.to_string(), str::to_string)
+}
+
+/// A content of Gemini or ADK. One without calls is preserved as it is.
+fn of_content(node: Node) -> Read<Answer> {
+    let parts = node.value.get("parts").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    if parts.is_empty() {
+        return Ok(Answer::default());
+    }
+    let is_typed = parts.iter().any(|part| part.get("type").is_some());
+    if !is_typed {
+        let content = adk::read_content(node)?;
+        if content.calls().next().is_none() && content.responses().next().is_none() {
+            return Ok(Answer { response: Some(content), ..Answer::default() });
+        }
+    }
+    let mut message = message(node)?;
+    message.role = super::MessageRole::Model;
+    Ok(Answer::of_turn(turns(vec![message]), false))
+}
+
+fn of_choices(node: Node) -> Read<Answer> {
+    let choices = node.need("choices")?;
+    let Some(first) = choices.items()?.next() else {
+        return Ok(Answer::failed("the response has no choices".into()));
+    };
+    let reason = below(first.value, &["finish_reason"]).and_then(Value::as_str);
+    let found = match (first.get("message"), first.get("text")) {
+        (Some(message), _) => {
+            let mut message = super::chat::message(super::MessageRole::Model, message)?;
+            message.author = None;
+            Answer::of_turn(turns(vec![message]), false)
+        }
+        (None, Some(text)) => Answer::of_text(text.str()?),
+        (None, None) => Answer::default(),
+    };
+    Ok(or_empty(found, reason))
+}
+
+fn of_candidates(node: Node) -> Read<Answer> {
+    let candidates = node.get("candidates");
+    let first = match &candidates {
+        Some(candidates) => candidates.items()?.next(),
+        None => None,
+    };
+    let Some(first) = first else {
+        let text = |key: &str| below(node.value, &["prompt_feedback", key]).and_then(Value::as_str);
+        let why = ["block_reason", "block_reason_message"]
+            .into_iter()
+            .filter_map(text)
+            .collect::<Vec<_>>()
+            .join(": ");
+        return Ok(Answer::failed(match why.is_empty() {
+            true => "the response has no candidates".into(),
+            false => format!("the model blocked the prompt: {why}"),
+        }));
+    };
+    let text = |key: &str| below(first.value, &[key]).and_then(Value::as_str);
+    let reason =
+        [text("finish_reason"), text("finish_message")].into_iter().flatten().collect::<Vec<_>>().join(": ");
+    let found = first.get("content").map_or_else(|| Ok(Answer::default()), of_content)?;
+    Ok(or_empty(found, Some(reason.as_str()).filter(|reason| !reason.is_empty())))
+}
+
+/// An answer, or why it has neither a response nor a call.
+fn or_empty(found: Answer, reason: Option<&str>) -> Answer {
+    let is_empty =
+        found.trajectory.is_none() && found.response.as_ref().is_none_or(|said| !says_something(said));
+    match (is_empty, reason) {
+        (false, _) => found,
+        (true, Some(reason)) => Answer::failed(format!("the response is empty: {reason}")),
+        (true, None) => Answer::failed("the response is empty".into()),
+    }
+}
+
+fn says_something(content: &Content) -> bool {
+    content.parts.iter().any(|part| part.has_text() || !part.rest.is_empty())
+}

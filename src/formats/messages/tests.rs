@@ -1,0 +1,581 @@
+use super::*;
+use crate::domain::{Content, Part, Trajectory, TurnEnd};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde_json::{Map, json};
+
+fn read(value: Value) -> Result<Vec<Invocation>, String> {
+    conversation(Node::top(&value)).map(Conversation::expected).map_err(|error| error.to_string())
+}
+
+fn turns_of(value: Value) -> Vec<Invocation> {
+    read(value.clone()).unwrap_or_else(|error| panic!("{error}\n{value:#}"))
+}
+
+/// Calls with arguments, in order.
+fn calls(turn: &Invocation) -> Vec<(String, Option<Value>)> {
+    turn.calls().iter().map(|call| (call.name.clone(), call.args.clone().map(Value::Object))).collect()
+}
+
+fn weather(args: Value) -> Vec<(String, Option<Value>)> {
+    vec![("get_weather".to_string(), Some(args))]
+}
+
+// One conversation, written in each form.
+
+#[derive(Clone, Debug)]
+struct Call {
+    name: String,
+    args: Map<String, Value>,
+    result: Map<String, Value>,
+}
+
+#[derive(Clone, Debug)]
+struct Step {
+    text: Option<String>,
+    calls: Vec<Call>,
+}
+
+#[derive(Clone, Debug)]
+struct Spoken {
+    user: String,
+    steps: Vec<Step>,
+    answer: Option<String>,
+}
+
+fn words() -> impl Strategy<Value = String> {
+    "[a-zA-Zäß\"'{\\[\\\\ \n✓]{0,8}[a-z✓]"
+}
+
+fn object() -> impl Strategy<Value = Map<String, Value>> {
+    let value = prop_oneof![
+        any::<i64>().prop_map(Value::from),
+        any::<bool>().prop_map(Value::from),
+        Just(Value::Null),
+        words().prop_map(Value::from),
+        vec(words(), 0..3).prop_map(Value::from),
+        words().prop_map(|text| json!({ "inner": text })),
+    ];
+    vec(("[a-z_A-Z]{1,6}", value), 0..3).prop_map(Map::from_iter)
+}
+
+fn spoken() -> impl Strategy<Value = Vec<Spoken>> {
+    let call =
+        ("[a-z_]{1,8}", object(), object()).prop_map(|(name, args, result)| Call { name, args, result });
+    let step =
+        (proptest::option::of(words()), vec(call, 1..3)).prop_map(|(text, calls)| Step { text, calls });
+    let turn = (words(), vec(step, 0..3), proptest::option::of(words())).prop_map(|(user, steps, answer)| {
+        let answer = if steps.is_empty() { answer.or(Some("yes".into())) } else { answer };
+        Spoken { user, steps, answer }
+    });
+    vec(turn, 1..4)
+}
+
+/// The messages of a conversation: `user`, `act` (with the id of the first call), `results` and `answer` write one each.
+fn written(
+    turns: &[Spoken],
+    user: impl Fn(&str) -> Vec<Value>,
+    act: impl Fn(&Step, &dyn Fn(usize) -> String) -> Vec<Value>,
+    answer: impl Fn(&str) -> Vec<Value>,
+) -> Vec<Value> {
+    let mut out = Vec::new();
+    let mut number = 0;
+    for turn in turns {
+        out.extend(user(&turn.user));
+        for step in &turn.steps {
+            out.extend(act(step, &|at| format!("call-{}", number + at)));
+            number += step.calls.len();
+        }
+        out.extend(turn.answer.as_deref().map(&answer).unwrap_or_default());
+    }
+    out
+}
+
+fn openai(turns: &[Spoken], arguments_are_text: bool) -> Value {
+    let act = |step: &Step, id: &dyn Fn(usize) -> String| {
+        let call = |(at, call): (usize, &Call)| {
+            let args = Value::Object(call.args.clone());
+            let args = if arguments_are_text { args.to_string().into() } else { args };
+            json!({"id": id(at), "type": "function", "function": {"name": call.name, "arguments": args}})
+        };
+        let calls: Vec<Value> = step.calls.iter().enumerate().map(call).collect();
+        let mut out = vec![json!({"role": "assistant", "content": step.text, "tool_calls": calls})];
+        out.extend(step.calls.iter().enumerate().map(|(at, call)| {
+            json!({"role": "tool", "tool_call_id": id(at), "content": Value::Object(call.result.clone()).to_string()})
+        }));
+        out
+    };
+    let message = |role: &'static str| move |text: &str| vec![json!({"role": role, "content": text})];
+    written(turns, message("user"), act, message("assistant")).into()
+}
+
+/// A call of the older form is alone in its message.
+fn openai_old(turns: &[Spoken]) -> Value {
+    let act = |step: &Step, _: &dyn Fn(usize) -> String| {
+        let call = |(at, call): (usize, &Call)| {
+            let text = step.text.as_ref().filter(|_| at == 0);
+            let arguments = Value::Object(call.args.clone()).to_string();
+            [
+                json!({"role": "assistant", "content": text, "function_call": {"name": call.name, "arguments": arguments}}),
+                json!({"role": "function", "name": call.name, "content": Value::Object(call.result.clone()).to_string()}),
+            ]
+        };
+        step.calls.iter().enumerate().flat_map(call).collect()
+    };
+    let message = |role: &'static str| move |text: &str| vec![json!({"role": role, "content": text})];
+    written(turns, message("user"), act, message("assistant")).into()
+}
+
+fn responses(turns: &[Spoken]) -> Value {
+    let said = |text: &str| json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text, "annotations": []}]});
+    let act = |step: &Step, id: &dyn Fn(usize) -> String| {
+        let call = |(at, call): (usize, &Call)| {
+            json!({"type": "function_call", "id": format!("fc_{at}"), "call_id": id(at), "name": call.name,
+                "arguments": Value::Object(call.args.clone()).to_string(), "status": "completed"})
+        };
+        let result = |(at, call): (usize, &Call)| json!({"type": "function_call_output", "call_id": id(at), "output": Value::Object(call.result.clone()).to_string()});
+        let calls = step.calls.iter().enumerate();
+        step.text
+            .as_deref()
+            .map(said)
+            .into_iter()
+            .chain(calls.clone().map(call))
+            .chain(calls.map(result))
+            .collect()
+    };
+    let user = |text: &str| vec![json!({"role": "user", "content": [{"type": "input_text", "text": text}]})];
+    written(turns, user, act, |text| vec![said(text)]).into()
+}
+
+fn anthropic(turns: &[Spoken]) -> Value {
+    let act = |step: &Step, id: &dyn Fn(usize) -> String| {
+        let call = |(at, call): (usize, &Call)| json!({"type": "tool_use", "id": id(at), "name": call.name, "input": call.args});
+        let result = |(at, call): (usize, &Call)| {
+            let text = Value::Object(call.result.clone()).to_string();
+            json!({"type": "tool_result", "tool_use_id": id(at), "content": [{"type": "text", "text": text}]})
+        };
+        let text = step.text.iter().map(|text| json!({"type": "text", "text": text}));
+        let blocks: Vec<Value> = text.chain(step.calls.iter().enumerate().map(call)).collect();
+        let results: Vec<Value> = step.calls.iter().enumerate().map(result).collect();
+        vec![json!({"role": "assistant", "content": blocks}), json!({"role": "user", "content": results})]
+    };
+    let user = |text: &str| vec![json!({"role": "user", "content": text})];
+    written(turns, user, act, |text| {
+        vec![json!({"role": "assistant", "content": [{"type": "text", "text": text}]})]
+    })
+    .into()
+}
+
+fn langchain(turns: &[Spoken]) -> Vec<Value> {
+    let act = |step: &Step, id: &dyn Fn(usize) -> String| {
+        let call = |(at, call): (usize, &Call)| json!({"name": call.name, "args": call.args, "id": id(at), "type": "tool_call"});
+        let calls: Vec<Value> = step.calls.iter().enumerate().map(call).collect();
+        let text = step.text.clone().unwrap_or_default();
+        let mut out = vec![
+            json!({"type": "ai", "content": text, "tool_calls": calls, "invalid_tool_calls": [], "additional_kwargs": {}}),
+        ];
+        out.extend(step.calls.iter().enumerate().map(|(at, call)| {
+            let text = Value::Object(call.result.clone()).to_string();
+            json!({"type": "tool", "name": call.name, "tool_call_id": id(at), "content": text, "status": "success"})
+        }));
+        out
+    };
+    let user = |text: &str| vec![json!({"type": "human", "content": text, "id": null})];
+    written(turns, user, act, |text| vec![json!({"type": "ai", "content": text, "tool_calls": []})])
+}
+
+fn gemini(turns: &[Spoken], [call_key, response_key]: [&str; 2]) -> Vec<Value> {
+    let act = |step: &Step, id: &dyn Fn(usize) -> String| {
+        let call = |(at, call): (usize, &Call)| json!({call_key: {"id": id(at), "name": call.name, "args": call.args}});
+        let result = |(at, call): (usize, &Call)| json!({response_key: {"id": id(at), "name": call.name, "response": call.result}});
+        let text = step.text.iter().map(|text| json!({"text": text}));
+        let parts: Vec<Value> = text.chain(step.calls.iter().enumerate().map(call)).collect();
+        let results: Vec<Value> = step.calls.iter().enumerate().map(result).collect();
+        vec![json!({"role": "model", "parts": parts}), json!({"role": "user", "parts": results})]
+    };
+    let message =
+        |role: &'static str| move |text: &str| vec![json!({"role": role, "parts": [{"text": text}]})];
+    written(turns, message("user"), act, message("model"))
+}
+
+/// The conversation as events of a session: contents with an author and the turn that they belong to.
+fn adk_session(turns: &[Spoken]) -> Value {
+    let mut events = Vec::new();
+    for (at, turn) in turns.iter().enumerate() {
+        let contents = gemini(std::slice::from_ref(turn), ["functionCall", "functionResponse"]);
+        events.extend(contents.into_iter().enumerate().map(|(number, content)| {
+            let author = if number == 0 { "user" } else { "agent" };
+            json!({"id": format!("{at}-{number}"), "invocationId": format!("turn-{at}"), "author": author, "content": content})
+        }));
+    }
+    json!({"id": "s", "appName": "home", "userId": "u", "state": {}, "events": events})
+}
+
+fn forms(turns: &[Spoken]) -> Vec<(&'static str, Value)> {
+    let chain = langchain(turns);
+    let class = |message: &Value| {
+        if message["type"] == "human" {
+            "HumanMessage"
+        } else if message["type"] == "ai" {
+            "AIMessage"
+        } else {
+            "ToolMessage"
+        }
+    };
+    let dump = |message: &Value| json!({"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", class(message)], "kwargs": message});
+    let data = |message: &Value| json!({"type": message["type"], "data": message});
+    let camel = gemini(turns, ["functionCall", "functionResponse"]);
+    vec![
+        ("openai", openai(turns, true)),
+        ("openai with objects", openai(turns, false)),
+        ("openai in an object", json!({"messages": openai(turns, true)})),
+        ("openai, older", openai_old(turns)),
+        ("responses", responses(turns)),
+        ("anthropic", anthropic(turns)),
+        ("langchain", chain.clone().into()),
+        ("langchain, lc", chain.iter().map(dump).collect()),
+        ("langchain, data", chain.iter().map(data).collect()),
+        ("langgraph", json!({"values": {"messages": chain}, "next": []})),
+        ("gemini", json!({"contents": camel.clone()})),
+        ("gemini, list", camel.into()),
+        ("gemini, snake case", gemini(turns, ["function_call", "function_response"]).into()),
+        ("adk", adk_session(turns)),
+    ]
+}
+
+/// A turn without ids, which some forms do not have.
+fn plain(mut turn: Invocation) -> Invocation {
+    if let Trajectory::Listed { calls, responses, .. } = &mut turn.trajectory {
+        calls.iter_mut().for_each(|call| call.id = None);
+        responses.iter_mut().for_each(|response| response.id = None);
+    }
+    turn.id.clear();
+    turn
+}
+
+fn expectation(turns: &[Spoken]) -> Vec<Invocation> {
+    let expected = |turn: &Spoken| {
+        let all = || turn.steps.iter().flat_map(|step| &step.calls);
+        let response = |call: &Call| crate::domain::ToolResponse {
+            id: None,
+            name: call.name.clone(),
+            response: Value::Object(call.result.clone()),
+        };
+        let texts = turn.steps.iter().filter_map(|step| step.text.clone());
+        Invocation {
+            user: Content::text("user", turn.user.clone()),
+            final_response: turn.answer.clone().map(|text| Content::text("model", text)),
+            trajectory: Trajectory::Listed {
+                calls: all()
+                    .map(|call| crate::domain::ToolCall::new(&call.name, Some(call.args.clone())))
+                    .collect(),
+                responses: all().map(response).collect(),
+                texts: texts.map(|text| ("agent".to_string(), vec![Part::text(text)])).collect(),
+            },
+            ..Invocation::default()
+        }
+    };
+    turns.iter().map(expected).collect()
+}
+
+proptest! {
+    #[test]
+    fn a_conversation_is_the_same_in_every_form(turns in spoken()) {
+        let expected = expectation(&turns);
+        for (form, value) in forms(&turns) {
+            let read: Vec<Invocation> = turns_of(value.clone()).into_iter().map(plain).collect();
+            prop_assert_eq!(&read, &expected, "{}: {:#}", form, value);
+            // A column of a table contains the same as a text.
+            let again = crate::formats::json::parse(&value.to_string()).unwrap().value;
+            prop_assert_eq!(turns_of(again).len(), expected.len());
+        }
+    }
+
+    #[test]
+    fn any_value_is_read_or_refused(text in "[\\[{]{1,2}\"(role|type|parts|content|lc|tool_calls)\"[:,]\\PC{0,30}") {
+        if let Ok(parsed) = crate::formats::json::parse(&text) {
+            let _ = read(parsed.value);
+        }
+    }
+}
+
+#[test]
+fn pairs_and_texts_are_messages() {
+    let pairs = turns_of(json!([["system", "Be brief."], ["human", "hi"], ["ai", "ho"]]));
+    assert_eq!((pairs[0].user.scored_text(), pairs[0].response_text()), ("hi".into(), "ho".into()));
+    let texts = turns_of(json!(["hi", {"from": "gpt", "value": "ho"}]));
+    assert_eq!((texts[0].user.scored_text(), texts[0].response_text()), ("hi".into(), "ho".into()));
+}
+
+#[test]
+fn without_a_message_of_the_agent_its_calls_are_unknown() {
+    for list in [
+        json!([{"role": "user", "content": "same call once"}]),
+        json!([{"role": "system", "content": "be brief"}, {"role": "user", "content": "same call twice"}]),
+        json!([{"type": "human", "content": "x"}]),
+        json!({"contents": [{"role": "user", "parts": [{"text": "x"}]}]}),
+    ] {
+        assert_eq!(turns_of(list)[0].trajectory, Trajectory::Unknown);
+    }
+    let answered = turns_of(json!([{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]));
+    assert!(answered[0].trajectory.is_known() && answered[0].calls().is_empty());
+}
+
+#[test]
+fn calls_that_langchain_repeats_are_read_once() {
+    let repeated = json!([
+        {"role": "user", "content": "weather in Lima?"},
+        {"role": "assistant",
+         "content": [{"type": "text", "text": "Looking."}, {"type": "tool_use", "id": "t1", "name": "get_weather", "input": {}}],
+         "tool_calls": [{"name": "get_weather", "args": {"city": "Lima"}, "id": "t1", "type": "tool_call"}],
+         "additional_kwargs": {"tool_calls": [{"id": "t1", "function": {"name": "get_weather", "arguments": "{\"city\": \"Lima\"}"}}]}},
+        {"role": "tool", "tool_call_id": "t1", "content": "20"},
+        {"role": "assistant", "content": "20 degrees."}
+    ]);
+    let turn = turns_of(repeated).remove(0);
+    assert_eq!(calls(&turn), weather(json!({"city": "Lima"})));
+    assert_eq!(turn.responses()[0].response, json!({"result": 20}));
+    assert_eq!(turn.responses()[0].name, "get_weather");
+    // The same call twice is two calls.
+    let call = json!({"function": {"name": "f", "arguments": "{}"}});
+    let twice = turns_of(json!(["x", {"role": "assistant", "tool_calls": [call, call]}]));
+    assert_eq!(twice[0].calls().len(), 2);
+}
+
+#[test]
+fn calls_of_the_ai_sdk_have_their_results() {
+    let args = json!({"city": "Lima"});
+    for message in [
+        json!({"role": "assistant", "toolInvocations": [{"state": "result", "toolCallId": "c", "toolName": "get_weather", "args": args, "result": {"t": 20}}]}),
+        json!({"role": "assistant", "parts": [{"type": "step-start"}, {"type": "tool-get_weather", "toolCallId": "c", "state": "output-available", "input": args, "output": {"t": 20}}]}),
+        json!({"role": "assistant", "parts": [{"type": "dynamic-tool", "toolName": "get_weather", "toolCallId": "c", "input": args, "output": {"t": 20}}]}),
+    ] {
+        let turn = turns_of(json!(["x", message])).remove(0);
+        assert_eq!(calls(&turn), weather(args.clone()), "{message}");
+        assert_eq!(turn.responses()[0].response, json!({"t": 20}), "{message}");
+    }
+    let list = json!(["x",
+        {"role": "assistant", "content": [{"type": "tool-call", "toolCallId": "c", "toolName": "get_weather", "input": args}]},
+        {"role": "tool", "content": [{"type": "tool-result", "toolCallId": "c", "toolName": "get_weather", "output": {"type": "text", "value": "20"}}]}
+    ]);
+    let turn = turns_of(list).remove(0);
+    assert_eq!((calls(&turn), turn.responses()[0].name.as_str()), (weather(args), "get_weather"));
+    assert_eq!(turn.responses()[0].response, json!({"result": "20"}));
+}
+
+#[test]
+fn histories_of_vertex_have_the_role_in_the_content() {
+    let message = |role: &str, text: &str| json!({"turn_id": "0", "content": {"role": role, "parts": [{"text": text}]}});
+    let turn = turns_of(json!([message("user", "a"), message("model", "b")])).remove(0);
+    assert_eq!((turn.user.scored_text(), turn.response_text()), ("a".into(), "b".into()));
+    let authored =
+        |author: &str, text: &str| json!({"author": author, "content": {"parts": [{"text": text}]}});
+    let turn = turns_of(json!([authored("user", "a"), authored("home", "b")])).remove(0);
+    assert_eq!((turn.user.scored_text(), turn.response_text()), ("a".into(), "b".into()));
+}
+
+#[test]
+fn refusals_are_responses() {
+    for message in [
+        json!({"role": "assistant", "content": null, "refusal": "I cannot."}),
+        json!({"role": "assistant", "content": [{"type": "refusal", "refusal": "I cannot."}]}),
+        json!({"type": "ai", "content": "", "additional_kwargs": {"refusal": "I cannot."}}),
+        json!({"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "I cannot."}]}),
+    ] {
+        let turn = turns_of(json!(["x", message])).remove(0);
+        assert_eq!((turn.response_text().as_str(), turn.end), ("I cannot.", TurnEnd::Refused), "{message}");
+    }
+}
+
+#[test]
+fn media_are_parts() {
+    let png = json!({"inline_data": {"mime_type": "image/png", "data": "AAAA"}});
+    let address = json!({"file_data": {"file_uri": "https://x/a.png"}});
+    for (block, expected) in [
+        (json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}), &png),
+        (json!({"type": "image_url", "image_url": "data:image/png;base64,AAAA"}), &png),
+        (json!({"type": "input_image", "image_url": "data:image/png;base64,AAAA"}), &png),
+        (
+            json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}),
+            &png,
+        ),
+        (json!({"type": "image", "source_type": "base64", "mime_type": "image/png", "data": "AAAA"}), &png),
+        (json!({"type": "image", "base64": "AAAA", "mime_type": "image/png"}), &png),
+        (json!({"type": "image_url", "image_url": {"url": "https://x/a.png"}}), &address),
+        (json!({"type": "image", "source": {"type": "url", "url": "https://x/a.png"}}), &address),
+        (json!({"inline_data": {"mime_type": "image/png", "data": "AAAA"}}), &png),
+        (
+            json!({"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}),
+            &json!({"inline_data": {"mime_type": "audio/wav", "data": "AAAA"}}),
+        ),
+        (
+            json!({"type": "file", "file": {"file_data": "data:application/pdf;base64,AAAA", "filename": "a.pdf"}}),
+            &json!({"inline_data": {"mime_type": "application/pdf", "data": "AAAA", "display_name": "a.pdf"}}),
+        ),
+        // The id of an uploaded file is no address.
+        (
+            json!({"type": "file", "file": {"file_id": "f1"}}),
+            &json!({"file": {"type": "file", "file": {"file_id": "f1"}}}),
+        ),
+    ] {
+        let turn =
+            turns_of(json!([{"role": "user", "content": [{"type": "text", "text": "what is it"}, block]}]))
+                .remove(0);
+        assert_eq!(turn.user.parts[0], Part::text("what is it"));
+        assert_eq!(Value::Object(turn.user.parts[1].rest.clone()), *expected, "{block}");
+    }
+    let spoken = json!(["x", {"role": "assistant", "content": null, "audio": {"id": "a", "data": "AAAA", "transcript": "Hello"}}]);
+    assert_eq!(turns_of(spoken)[0].response_text(), "Hello");
+}
+
+#[test]
+fn reasoning_is_displayed_and_not_the_response() {
+    for list in [
+        json!(["x", {"role": "assistant", "content": "4", "reasoning_content": "2 + 2"}]),
+        json!(["x", {"type": "reasoning", "summary": [{"type": "summary_text", "text": "2 + 2"}]}, {"type": "message", "role": "assistant", "content": "4"}]),
+        json!(["x", {"role": "assistant", "content": [{"type": "thinking", "thinking": "2 + 2", "signature": "s"}, {"type": "text", "text": "4"}]}]),
+        json!(["x", {"role": "model", "parts": [{"text": "2 + 2", "thought": true}, {"text": "4"}]}]),
+    ] {
+        let turn = turns_of(list.clone()).remove(0);
+        let Trajectory::Listed { texts, .. } = &turn.trajectory else { panic!("{list}") };
+        assert_eq!((turn.response_text().as_str(), texts[0].1[0].thought), ("4", true), "{list}");
+        assert_eq!(texts[0].1[0].text.as_deref(), Some("2 + 2"));
+    }
+}
+
+#[test]
+fn what_looks_like_a_call_and_is_not_understood_is_refused_or_makes_the_calls_unknown() {
+    for (message, place) in [
+        (
+            json!({"role": "assistant", "tool_calls": [{"id": "1"}]}),
+            "$[1].tool_calls[0]: expected a key \"name\"",
+        ),
+        (json!({"role": "assistant", "tool_calls": "f(x)"}), "$[1].tool_calls: expected a list of calls"),
+        (
+            json!({"role": "assistant", "tool_calls": [{"name": "f", "args": [1]}]}),
+            "$[1].tool_calls[0].args: expected",
+        ),
+        (
+            json!({"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "{oops"}}]}),
+            "$[1].tool_calls[0].function.arguments: expected",
+        ),
+        (
+            json!({"role": "assistant", "tool_requests": [{"x": 1}]}),
+            "$[1].tool_requests: expected calls in a member that is known",
+        ),
+        (
+            json!({"role": "assistant", "content": [{"type": "super_call", "x": 1}]}),
+            "$[1].content[0]: expected a part of a known type",
+        ),
+        (
+            json!({"role": "assistant", "content": [{"type": "do", "name": "f", "arguments": {}}]}),
+            "$[1].content[0]: expected a part of a known type",
+        ),
+        (
+            json!({"role": "model", "parts": [{"functionCall": {}}]}),
+            "$[1].parts[0]: expected a function call with a name",
+        ),
+        (
+            json!({"role": "model", "parts": [{"toolCall": {"toolType": "x"}}]}),
+            "$[1].parts[0].toolCall: expected a call as function_call",
+        ),
+        (json!({"role": "ghost", "content": "x"}), "$[1]: expected a message whose role is"),
+        (json!({"content": "x"}), "$[1]: expected a message"),
+        (json!(7), "$[1]: expected a message"),
+    ] {
+        let error = read(json!(["x", message])).unwrap_err();
+        assert!(error.starts_with(place), "{error}\n{message}");
+    }
+    let searched = turns_of(
+        json!(["x", {"type": "web_search_call", "id": "w", "action": {"query": "q"}}, {"role": "assistant", "content": "y"}]),
+    );
+    assert!(matches!(searched[0].trajectory, Trajectory::Partial(_)));
+    assert_eq!(searched[0].response_text(), "y");
+    let events = searched[0].trajectory.events().unwrap();
+    assert_eq!(events[0].content.as_ref().unwrap().shown_text(), "[web_search_call]");
+    let lists = read(json!([[{"role": "user", "content": "x"}]])).unwrap_err();
+    assert!(lists.contains("one list of messages"), "{lists}");
+}
+
+#[test]
+fn results_of_tools_are_objects() {
+    for (content, expected) in [
+        (json!("20 degrees"), json!({"result": "20 degrees"})),
+        (json!(""), json!({"result": ""})),
+        (json!("20"), json!({"result": 20})),
+        (json!("true"), json!({"result": true})),
+        (json!("[1,2]"), json!({"result": [1, 2]})),
+        (json!("{\"t\": 1}"), json!({"t": 1})),
+        (
+            json!([{"type": "text", "text": "20"}, {"type": "text", "text": "degrees"}]),
+            json!({"result": "20\ndegrees"}),
+        ),
+        (
+            json!([{"type": "text", "text": "a"}, {"type": "image", "source": {}}]),
+            json!({"result": [{"type": "text", "text": "a"}, {"type": "image", "source": {}}]}),
+        ),
+        (json!(null), json!({"result": null})),
+    ] {
+        let list = json!(["x", {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": ""}}]},
+            {"role": "tool", "tool_call_id": "c", "content": content}]);
+        assert_eq!(turns_of(list)[0].responses()[0].response, expected);
+    }
+    let failed = json!(["x", {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "is_error": true, "content": "no"}]}]);
+    assert_eq!(turns_of(failed)[0].responses()[0].response, json!({"error": "no"}));
+}
+
+#[test]
+fn empty_and_blocked_answers_are_none_with_the_reason() {
+    let of = |value: Value| answer(Node::top(&value)).unwrap();
+    for (value, why) in [
+        (
+            json!({"candidates": [], "prompt_feedback": {"block_reason": "SAFETY"}}),
+            "the model blocked the prompt: SAFETY",
+        ),
+        (
+            json!({"promptFeedback": {"blockReason": "OTHER", "blockReasonMessage": "no"}}),
+            "the model blocked the prompt: OTHER: no",
+        ),
+        (json!({"candidates": [{"finishReason": "MAX_TOKENS"}]}), "the response is empty: MAX_TOKENS"),
+        (
+            json!({"candidates": [{"finish_reason": "STOP", "content": {"role": "model", "parts": [{"text": ""}]}}]}),
+            "the response is empty: STOP",
+        ),
+        (json!({"choices": []}), "the response has no choices"),
+        (
+            json!({"choices": [{"finish_reason": "content_filter", "message": {"role": "assistant", "content": null}}]}),
+            "the response is empty: content_filter",
+        ),
+        (json!({"error": {"code": 429, "message": "quota"}}), "quota"),
+    ] {
+        let found = of(value.clone());
+        assert_eq!((found.response, found.error.as_deref()), (None, Some(why)), "{value}");
+    }
+    for nothing in [
+        json!(null),
+        json!({}),
+        json!({"response": null}),
+        json!({"response": {}}),
+        json!({"parts": []}),
+        json!([]),
+    ] {
+        assert_eq!(of(nothing.clone()), Answer::default(), "{nothing}");
+    }
+    let called = of(
+        json!({"choices": [{"finish_reason": "tool_calls", "message": {"role": "assistant", "content": null,
+        "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{\"a\": 1}"}}]}}]}),
+    );
+    assert_eq!((called.error, called.trajectory.unwrap().calls()[0].name.as_str()), (None, "f"));
+    assert_eq!(
+        of(json!({"content": "", "tool_calls": []})).response.unwrap().scored_text(),
+        "{\"content\":\"\",\"tool_calls\":[]}"
+    );
+}
+
+#[test]
+fn a_turn_without_a_user_message_is_refused() {
+    let list =
+        json!([{"role": "assistant", "content": "Hello, I am here."}, {"role": "user", "content": "hi"}]);
+    let error = case(Node::top(&list), "x").unwrap_err().to_string();
+    assert!(error.contains("turn 1 without one (the agent: \"Hello, I am here.\")"), "{error}");
+}
