@@ -117,7 +117,6 @@ impl Server {
         let status = self.ended_or_explained(mark).await;
         let output = self.output_since(mark);
         let how = status.map(|status| format!("the server ended with {status}"));
-        let always = always && error.kind != ErrorKind::Setup;
         let has_reason = how.is_some() || always || error_line(&output).is_some();
         let last = Some(last_output(&output, LINES)).filter(|last| has_reason && !last.is_empty());
         let last = last.map(|last| format!("the server's last output: {last}"));
