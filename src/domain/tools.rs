@@ -157,6 +157,9 @@ pub struct ToolUse {
     /// Whether the agent's spans were to show its calls, and none came in a turn.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub lacks_spans: bool,
+    /// Whether the agent exports its spans over gRPC, which evaltrail does not receive.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub exports_over_grpc: bool,
     /// The calls without an answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<MissingAnswer>,
@@ -199,6 +202,8 @@ pub struct ToolCounts {
     pub one_at_a_time: bool,
     /// Whether the agent's spans were to show its calls, and none came in a turn.
     pub lacks_spans: bool,
+    /// Whether the agent exports its spans over gRPC, which evaltrail does not receive.
+    pub exports_over_grpc: bool,
 }
 
 impl ToolUse {
@@ -213,6 +218,7 @@ impl ToolUse {
             unused: self.unused.len() as u32,
             one_at_a_time: self.one_at_a_time,
             lacks_spans: self.lacks_spans,
+            exports_over_grpc: self.exports_over_grpc,
         }
     }
 }
@@ -229,6 +235,7 @@ impl ToolCounts {
             unused: self.unused + other.unused,
             one_at_a_time: self.one_at_a_time || other.one_at_a_time,
             lacks_spans: self.lacks_spans || other.lacks_spans,
+            exports_over_grpc: self.exports_over_grpc || other.exports_over_grpc,
         }
     }
 
@@ -239,6 +246,11 @@ impl ToolCounts {
 
     /// The counts in words: `tools: 5 stubbed · 1 live · 0 missing`.
     pub fn words(self) -> String {
+        if self.exports_over_grpc {
+            return "the agent exports spans over gRPC; set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf, and use the exporter \
+                    for HTTP where the code chooses one"
+                .into();
+        }
         if self.lacks_spans {
             return "no span of the agent came: do its web framework and its tools pass the trace context on?".into();
         }
