@@ -1,10 +1,11 @@
-//! Conversations that took place, read from where they were recorded: a session on an ADK server, a recording, or a
-//! trace. They can be saved as eval cases.
+//! Conversations that took place, read from where they were recorded: a session on an ADK server, a recording, a log of
+//! chats, or a trace. They can be saved as eval cases.
 
 use crate::agents::fetch_session;
 use crate::domain::{Invocation, SessionInput};
 use crate::formats::recording::{read_recording, recorded_turns};
 use crate::formats::spans::{conversations, read_spans};
+use crate::formats::{LoggedChat, read_chat_log};
 use crate::workspace::read_text;
 use std::path::Path;
 
@@ -23,8 +24,8 @@ pub struct RecordedConversation {
     pub problem: Option<String>,
 }
 
-/// Reads the conversations of a source: `http://HOST:PORT/apps/APP/users/USER/sessions/ID`, or a file with a recording
-/// or a trace, relative to `folder`.
+/// Reads the conversations of a source: `http://HOST:PORT/apps/APP/users/USER/sessions/ID`, or a file with a recording,
+/// a log of chats or a trace, relative to `folder`.
 ///
 /// # Errors
 ///
@@ -68,8 +69,23 @@ fn of_file(path: &Path, name: &str) -> Result<Vec<RecordedConversation>, String>
             });
             Ok(conversation.collect())
         }
-        _ => of_trace(&text).map_err(|why| format!("{name}: {why}")),
+        _ => {
+            let logged = read_chat_log(&text).map(|chats| chats.map(of_chats));
+            logged.unwrap_or_else(|| of_trace(&text)).map_err(|why| format!("{name}: {why}"))
+        }
     }
+}
+
+fn of_chats(chats: Vec<LoggedChat>) -> Vec<RecordedConversation> {
+    let system = "the system message is not part of the case: the agent has its own instruction";
+    let conversation = |chat: LoggedChat| RecordedConversation {
+        id: chat.id,
+        turns: chat.turns,
+        input: None,
+        notes: chat.has_system.then(|| system.to_string()).into_iter().collect(),
+        problem: None,
+    };
+    chats.into_iter().map(conversation).collect()
 }
 
 fn of_trace(text: &str) -> Result<Vec<RecordedConversation>, String> {

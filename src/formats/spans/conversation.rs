@@ -79,7 +79,7 @@ fn invocation(turn: TracedTurn) -> Invocation {
 }
 
 fn missing(turn: &TracedTurn, number: usize) -> Vec<String> {
-    let ask = "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_AND_EVENT where the agent runs";
+    let ask = turn.how_to_record;
     let mut missing = Vec::new();
     if turn.user.is_none() {
         missing.push(format!("turn {number}: the trace does not contain the user's message; {ask}"));
