@@ -1,8 +1,8 @@
 //! The arguments of a tool's call in the forms in which libraries record them.
 
 use super::TraceSpan;
-use super::facts::first;
 use super::unquoted;
+use crate::formats::json::MEMBER;
 use crate::formats::vertex::literal_value;
 use serde_json::{Map, Value};
 
@@ -62,8 +62,20 @@ fn object_of_text(text: &str) -> Option<Map<String, Value>> {
 }
 
 fn python_literal(text: &str) -> Option<Value> {
-    let is_object = text.trim_start().starts_with('{') && text.len() <= LONGEST_LITERAL;
-    is_object.then(|| literal_value(text)).flatten()
+    may_be_literal(text).then(|| literal_value(text)).flatten()
+}
+
+fn may_be_literal(text: &str) -> bool {
+    text.trim_start().starts_with('{') && text.len() <= LONGEST_LITERAL
+}
+
+/// The maximum memory of a text that is read as a Python literal, in bytes; 0 for any other text.
+pub(super) fn literal_size(text: &str) -> usize {
+    if !may_be_literal(text) {
+        return 0;
+    }
+    let separators = text.bytes().filter(|byte| b",:[{(".contains(byte)).count();
+    text.len() + separators * MEMBER
 }
 
 /// The positional and the named arguments of a Python function, if only these are recorded.
@@ -93,7 +105,7 @@ fn by_name(
 
 /// The names of the tool's parameters in their order: those of a JSON schema, or of smolagents' description of inputs.
 fn declared(span: &TraceSpan) -> Vec<String> {
-    let schema = first(span, &["tool.parameters"]).map(unquoted).unwrap_or_default();
+    let schema = span.attributes.get("tool.parameters").map(unquoted).unwrap_or_default();
     let parameters = schema.get("properties").unwrap_or(&schema).as_object();
     parameters.map(|parameters| parameters.keys().cloned().collect()).unwrap_or_default()
 }

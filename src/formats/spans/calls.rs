@@ -1,7 +1,7 @@
 //! The calls of a turn: those of the spans of tools, in the order in which the models asked for them.
 
 use super::facts::{SpanFacts, ToolFacts};
-use super::turn::TracedStep;
+use super::step::TracedStep;
 use crate::diff::values_equal;
 use crate::domain::ToolCall;
 use serde_json::{Map, Value};

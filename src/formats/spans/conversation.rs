@@ -1,7 +1,8 @@
 //! Conversations from spans: each trace of a conversation is one turn.
 
 use super::TraceSpan;
-use super::turn::{TracedStep, TracedTurn, traced_turn};
+use super::step::TracedStep;
+use super::turn::{TracedTurn, traced_turn};
 use crate::domain::{Content, Invocation, Part, ToolResponse, Trajectory};
 use std::collections::HashMap;
 

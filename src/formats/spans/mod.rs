@@ -22,6 +22,7 @@ mod parsed;
 mod phoenix;
 mod protobuf;
 mod read;
+mod step;
 #[cfg(test)]
 mod tests;
 mod turn;
@@ -32,7 +33,8 @@ pub use conversation::{Traced, conversations, traced_conversations};
 pub use parsed::cut_to_memory;
 pub use protobuf::read_protobuf;
 pub use read::{read_span_batch, read_spans};
-pub use turn::{TracedStep, TracedTurn, traced_turn};
+pub use step::TracedStep;
+pub use turn::{TracedTurn, traced_turn};
 
 use serde_json::{Map, Value};
 

@@ -4,8 +4,7 @@ use super::TraceSpan;
 use super::calls::{Place, called};
 use super::facts::SpanFacts;
 use super::library::{facts_of, how_to_record};
-use crate::domain::ToolCall;
-use serde_json::Value;
+use super::step::TracedStep;
 use std::collections::HashMap;
 
 /// A turn as a trace tells it.
@@ -27,27 +26,6 @@ pub struct TracedTurn {
     pub calls_without_arguments: usize,
     /// Whether a span is about a tool, or about what a model replied: only then a missing call was not made.
     pub has_details: bool,
-}
-
-/// What an agent did.
-#[derive(Clone, Debug, PartialEq)]
-pub enum TracedStep {
-    /// It said something before its final response.
-    Said {
-        /// The agent.
-        author: String,
-        /// The text.
-        text: String,
-    },
-    /// It called a tool.
-    Called {
-        /// The agent.
-        author: String,
-        /// The call.
-        call: ToolCall,
-        /// The result, if a span contains it.
-        result: Option<Value>,
-    },
 }
 
 /// The turn of a trace, whose spans are in the order in which they began; `None` if no span is from an agent.
