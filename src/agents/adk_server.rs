@@ -1,7 +1,7 @@
 //! Starts ADK's server with a plugin that reports what the models of the agents receive.
 
 use super::AgentError;
-use super::connect::address_of;
+use super::address::address_of;
 use super::server::Server;
 use super::tools::{PLUGIN_OPTION, PluginFolder, REQUESTS};
 use crate::domain::{AgentServer, ProgramSpec};

@@ -1,6 +1,7 @@
 //! The agents of a run: each is connected once, and its server is restarted when it ends.
 
 use super::a2a::A2aAgent;
+use super::address::address_of;
 use super::adk::AdkAgent;
 use super::adk_server::{AdkAddress, adk_address};
 use super::ag_ui::AgUiAgent;
@@ -14,7 +15,7 @@ use super::mcp::McpAgent;
 use super::observed::ObservedSession;
 use super::openai::OpenaiAgent;
 use super::python::PythonAgent;
-use super::remote::{Remote, setup};
+use super::remote::Remote;
 use super::server::{ServedSession, Server};
 use super::sub_agent::SubAgentFolder;
 use super::tools::{Admission, Interception, PluginFolder};
@@ -319,26 +320,6 @@ async fn connected_to_server(
         Protocol::Openai(settings) => Box::new(OpenaiAgent::connect(remote, settings)?),
         Protocol::Langgraph(settings) => Box::new(LanggraphAgent::connect(remote, settings).await?),
     })
-}
-
-/// The address of an agent, and its server if it must be started: then the server has answered.
-pub(super) async fn address_of(
-    server: &AgentServer,
-    path: &str,
-) -> Result<(String, Option<Arc<Server>>), AgentError> {
-    match server {
-        AgentServer::Url(url) => Ok((url.clone(), None)),
-        AgentServer::Start(program) => {
-            let server = Server::start(program)?;
-            server.wait_until_up(Remote::plain(&server.url(), &Arc::default())?.client()).await?;
-            let address = format!("{}{path}", server.url());
-            let origin = |text: &str| url::Url::parse(text).map(|url| url.origin());
-            if origin(&address) != origin(&server.url()) {
-                return Err(setup(format!("{path:?} is not a path of the server")));
-            }
-            Ok((address, Some(Arc::new(server))))
-        }
-    }
 }
 
 fn served(agent: Box<dyn Agent>, server: Option<Arc<Server>>, folders: ServerFolders) -> Box<dyn Agent> {

@@ -14,6 +14,7 @@
 //! connection, whatever protocol it speaks.
 
 mod a2a;
+mod address;
 mod adk;
 mod adk_description;
 mod adk_server;

@@ -56,7 +56,8 @@ impl Session for ObservedSession {
             let began = Stopwatch::start();
             traced = traced_events(&open.close(&context.span).await);
             if traced.is_none() {
-                self.tools.lacks_spans();
+                let over_grpc = self.traces.as_ref().is_some_and(|traces| traces.is_over_grpc());
+                self.tools.lacks_spans(over_grpc);
             }
             outcome.waited += began.elapsed();
         }

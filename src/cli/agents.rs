@@ -2,14 +2,15 @@
 //! it does with a prompt.
 
 use super::Exit;
+use super::agent_turn::{show_one_turn, show_turn};
 use super::agents_init;
 use super::args::{AgentCheckArgs, AgentsArgs, AgentsCommand, ColorWhen};
 use super::output::{paint, say, say_json, tell};
 use super::trust;
-use crate::agents::{AgentHello, Opening, TemplateProbe, greet, probe_template};
+use crate::agents::{AgentHello, TemplateProbe, greet, probe_template};
 use crate::config::is_agent_address;
-use crate::domain::{AgentSpec, Invocation, ToolsSpec, clean, clean_line, value_text};
-use crate::runner::{ChatEvent, ListedAgent, agent_questions, chat, list_agents, tools_of_chat};
+use crate::domain::{AgentSpec, ToolsSpec, clean, clean_line, value_text};
+use crate::runner::{ListedAgent, agent_questions, list_agents, tools_of_chat};
 use crate::store::{Places, Trust};
 use crate::workspace::Workspace;
 use serde_json::{Value, json};
@@ -164,71 +165,4 @@ fn shortened(line: &str) -> String {
 
 fn indented(text: &str) -> String {
     text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
-}
-
-/// Sends the prompt as the first message of a conversation, and displays the turn.
-pub(super) async fn show_one_turn(spec: AgentSpec, tools: ToolsSpec, prompt: &str) -> anyhow::Result<Exit> {
-    let (sender, mut events) = tokio::sync::mpsc::channel(64);
-    let opening = Opening {
-        attempt: 1,
-        user_id: "user".into(),
-        session_id: format!("evaltrail-{}", uuid::Uuid::new_v4()),
-        app: spec.app().unwrap_or_default().to_string(),
-        ..Opening::default()
-    };
-    let words = chat((spec, tools), opening, sender);
-    let _ = words.send(prompt.to_string()).await;
-    let mut words = Some(words);
-    let mut exit = Exit::Failures;
-    while let Some(event) = events.recv().await {
-        // After its only turn, the conversation ends: its session is deleted before the events end.
-        if matches!(event, ChatEvent::Turn(..) | ChatEvent::Broke(..)) {
-            words.take();
-        }
-        match event {
-            ChatEvent::Turn(turn, state) => {
-                show_turn(&turn);
-                if let Some(state) =
-                    state.filter(|state| state.as_object().is_some_and(|state| !state.is_empty()))
-                {
-                    say(&format!("state     {}", clean_line(&value_text(&state))));
-                }
-                exit = Exit::Success;
-            }
-            ChatEvent::Broke(why, turn) => {
-                if let Some(turn) = turn {
-                    show_turn(&turn);
-                }
-                tell(&clean(&format!("errored: {why}")));
-            }
-            ChatEvent::Opened(_) | ChatEvent::Progress(_) => {}
-        }
-    }
-    Ok(exit)
-}
-
-fn show_turn(turn: &Invocation) {
-    say("");
-    for (at, call) in turn.calls().into_iter().enumerate() {
-        let args = call.args.clone().map(|args| value_text(&Value::Object(args))).unwrap_or_default();
-        say(&clean_line(&format!("calls     {} {args}", call.name)));
-        if let Some(response) = turn.trajectory.response_to(at) {
-            say(&clean_line(&format!("          ← {}", value_text(&response.response))));
-        }
-    }
-    if !turn.trajectory.is_known() {
-        say("calls     the agent does not report all its tool calls: they are not scored");
-    }
-    for error in turn.model_errors() {
-        say(&format!("⚠         {}", error.words()));
-    }
-    if let Some(words) = turn.end.words() {
-        say(&format!("end       {words}"));
-    }
-    let response = turn.final_response.as_ref().map(|content| content.spoken_text()).unwrap_or_default();
-    let response = if response.is_empty() { "(no text)".to_string() } else { clean(&response).into_owned() };
-    say(&format!("response  {}", response.replace('\n', "\n          ")));
-    if let Some(seconds) = turn.durations.total {
-        say(&format!("took      {seconds} s"));
-    }
 }

@@ -1,7 +1,7 @@
 //! `evaltrail agents init`: finds out what an agent is, shows one turn, and adds it to `evaltrail.toml`.
 
 use super::Exit;
-use super::agents::show_one_turn;
+use super::agent_turn::show_one_turn;
 use super::args::AgentInitArgs;
 use super::output::{say, tell};
 use super::trust;
@@ -9,15 +9,18 @@ use crate::agents::{FoundAgent, discover};
 use crate::config::{ConfigFile, FILE_NAME};
 use crate::domain::{ToolsSpec, clean, clean_line};
 use crate::runner::agent_questions;
-use crate::store::{Replace, create, replace};
+use crate::store::{Replace, create, read_file, replace};
 use crate::workspace::{Workspace, with_python};
 use anyhow::{Context, bail};
 use std::path::Path;
 
+/// The maximum size of a configuration file, in bytes.
+const LARGEST_CONFIG: u64 = 16 << 20;
+
 pub(super) async fn init(args: &AgentInitArgs) -> anyhow::Result<Exit> {
     let workspace = Workspace::open(&args.path)?;
     let file = workspace.root.join(FILE_NAME);
-    let before = match std::fs::read(&file) {
+    let before = match read_file(&file, LARGEST_CONFIG) {
         Ok(bytes) => Some(bytes),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         Err(error) => return Err(error).with_context(|| file.display().to_string()),

@@ -2,6 +2,7 @@
 
 mod accept;
 mod addresses;
+mod agent_turn;
 mod agents;
 mod agents_init;
 mod arg_values;

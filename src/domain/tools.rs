@@ -160,6 +160,9 @@ pub struct ToolUse {
     /// The attributes in which the agent has kept something of earlier conversations; empty if there are none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub kept_state: String,
+    /// Whether the agent exports its spans over gRPC, which evaltrail does not receive.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub exports_over_grpc: bool,
     /// The calls without an answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<MissingAnswer>,
@@ -204,6 +207,8 @@ pub struct ToolCounts {
     pub lacks_spans: bool,
     /// Whether the agent has kept something of earlier conversations.
     pub keeps_state: bool,
+    /// Whether the agent exports its spans over gRPC, which evaltrail does not receive.
+    pub exports_over_grpc: bool,
 }
 
 impl ToolUse {
@@ -219,6 +224,7 @@ impl ToolUse {
             one_at_a_time: self.one_at_a_time,
             lacks_spans: self.lacks_spans,
             keeps_state: !self.kept_state.is_empty(),
+            exports_over_grpc: self.exports_over_grpc,
         }
     }
 }
@@ -236,6 +242,7 @@ impl ToolCounts {
             one_at_a_time: self.one_at_a_time || other.one_at_a_time,
             lacks_spans: self.lacks_spans || other.lacks_spans,
             keeps_state: self.keeps_state || other.keeps_state,
+            exports_over_grpc: self.exports_over_grpc || other.exports_over_grpc,
         }
     }
 
@@ -251,6 +258,11 @@ impl ToolCounts {
 
     /// The counts in words: `tools: 5 stubbed · 1 live · 0 missing`.
     pub fn words(self) -> String {
+        if self.exports_over_grpc {
+            return "the agent exports spans over gRPC; set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf, and use the exporter \
+                    for HTTP where the code chooses one"
+                .into();
+        }
         if self.lacks_spans {
             return "no span of the agent came: do its web framework and its tools pass the trace context on?".into();
         }

@@ -11,6 +11,7 @@ mod answers;
 pub mod form;
 mod index;
 pub mod json;
+mod chat_log;
 mod check_rows;
 mod content;
 mod convert;
@@ -34,6 +35,7 @@ pub mod vertex;
 
 pub use adk::blank_set;
 pub use answers::{RecordedResponses, read_responses};
+pub use chat_log::{LoggedChat, read_chat_log};
 pub use check_rows::check_rows;
 pub use convert::{Converted, Fresh, Target, convert};
 pub use document::Head;

@@ -1,11 +1,11 @@
 //! Conversations that took place, read from where they were recorded: a session on an ADK server or in a file, a
-//! list of messages, a recording, or a trace. They can be saved as eval cases.
+//! list of messages, a recording, a log of chats, or a trace. They can be saved as eval cases.
 
 use crate::agents::fetch_session;
 use crate::domain::{Invocation, SessionInput};
 use crate::formats::recording::{read_recording, recorded_turns};
 use crate::formats::spans::{conversations, read_spans};
-use crate::formats::{StoredSession, first_words, saved_conversations};
+use crate::formats::{LoggedChat, StoredSession, first_words, read_chat_log, saved_conversations};
 use crate::workspace::read_text;
 use std::ops::Range;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub struct RecordedConversation {
 }
 
 /// Reads the conversations of a source: `http://HOST:PORT/apps/APP/users/USER/sessions/ID`, or a file with a recording,
-/// sessions, lists of messages or a trace, relative to `folder`.
+/// sessions, lists of messages, a log of chats or a trace, relative to `folder`.
 ///
 /// # Errors
 ///
@@ -79,7 +79,10 @@ fn of_file(path: &Path, name: &str) -> Result<Vec<RecordedConversation>, String>
             Some(saved) => {
                 Ok(saved.into_iter().enumerate().map(|(at, one)| of_stored(numbered(one, at))).collect())
             }
-            None => of_trace(&text).map_err(|why| format!("{name}: {why}")),
+            None => {
+                let logged = read_chat_log(&text).map(|chats| chats.map(of_chats));
+                logged.unwrap_or_else(|| of_trace(&text)).map_err(|why| format!("{name}: {why}"))
+            }
         },
     }
 }
@@ -102,6 +105,18 @@ pub fn with_user_message(turns: &[Invocation], range: Range<usize>) -> (Vec<Invo
         }
     }
     (with, without)
+}
+
+fn of_chats(chats: Vec<LoggedChat>) -> Vec<RecordedConversation> {
+    let system = "the system message is not part of the case: the agent has its own instruction";
+    let conversation = |chat: LoggedChat| RecordedConversation {
+        id: chat.id,
+        turns: chat.turns,
+        input: None,
+        notes: chat.has_system.then(|| system.to_string()).into_iter().collect(),
+        problem: None,
+    };
+    chats.into_iter().map(conversation).collect()
 }
 
 fn of_trace(text: &str) -> Result<Vec<RecordedConversation>, String> {

@@ -177,9 +177,12 @@ impl AttemptTools {
         tool_use.live + tool_use.stubbed + tool_use.nearest > 0
     }
 
-    /// Notes that no span came in a turn, although the agent's spans were to show its calls.
-    pub fn lacks_spans(&self) {
-        self.state().tool_use.lacks_spans = true;
+    /// Notes that no span came in a turn, although the agent's spans were to show its calls, and whether that is because the
+    /// agent exports them over gRPC.
+    pub fn lacks_spans(&self, exports_over_grpc: bool) {
+        let tool_use = &mut self.state().tool_use;
+        tool_use.lacks_spans = true;
+        tool_use.exports_over_grpc |= exports_over_grpc;
     }
 
     /// Notes the attributes in which the agent has kept something of earlier conversations.

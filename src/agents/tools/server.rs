@@ -24,7 +24,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
 /// The maximum number of connections at the same time. For another one, the oldest is closed that has not sent the token.
@@ -40,8 +40,9 @@ pub(super) const ADDRESS_VARIABLE: &str = "EVALTRAIL_TOOLS";
 /// The paths to which the exporters of OpenTelemetry and of Langfuse send spans.
 const TRACE_PATHS: [&str; 2] = ["v1/traces", "api/public/otel/v1/traces"];
 /// The environment variables that make a program export its spans soon, with the arguments of tools.
-const EXPORT: [(&str, &str); 5] = [
+const EXPORT: [(&str, &str); 6] = [
     ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"),
+    ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/protobuf"),
     ("OTEL_BSP_SCHEDULE_DELAY", "200"),
     ("OTEL_SEMCONV_STABILITY_OPT_IN", "gen_ai_latest_experimental"),
     ("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "SPAN_AND_EVENT"),
@@ -49,6 +50,10 @@ const EXPORT: [(&str, &str); 5] = [
 ];
 /// The environment variables that take the address to which spans are sent.
 const EXPORT_TO: [&str; 3] = ["OTEL_EXPORTER_OTLP_ENDPOINT", "LANGFUSE_BASE_URL", "LANGFUSE_HOST"];
+/// The environment variable that takes the address for spans alone, and is preferred to those.
+const EXPORT_SPANS_TO: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
+/// How a connection of HTTP/2 begins, over which gRPC works.
+const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0";
 /// The environment variable with the token for spans at a fixed address.
 const TRACES_TOKEN: &str = "EVALTRAIL_TRACES_TOKEN";
 /// The minimum length of that token.
@@ -130,6 +135,7 @@ impl ToolServer {
             let set = |(name, value): (&str, &str)| (name.to_string(), value.to_string());
             program.variables.extend(EXPORT.map(set));
             program.variables.extend(EXPORT_TO.map(|name| (name.to_string(), self.url())));
+            program.variables.push((EXPORT_SPANS_TO.into(), format!("{}/{}", self.url(), TRACE_PATHS[0])));
         }
         for variable in self.shared.mcp.keys() {
             let session = if is_per_attempt { format!("/{SESSION}") } else { String::new() };
@@ -231,12 +237,18 @@ async fn serve(listener: TcpListener, answering: Answering) {
             connections.join_next().await;
         }
         let (answering, is_known) = (answering.clone(), Arc::new(AtomicBool::new(false)));
-        let seen = is_known.clone();
+        let (seen, inbox) = (is_known.clone(), answering.inbox().cloned());
         let answer = move |request: Request<Incoming>| {
             let (answering, seen) = (answering.clone(), seen.clone());
             async move { Ok::<_, Infallible>(answering.answer(request, &seen).await) }
         };
         let task = connections.spawn(async move {
+            if let Some(inbox) = inbox.filter(|inbox| !inbox.is_over_grpc())
+                && is_http2(&stream).await
+            {
+                inbox.saw_grpc();
+                return;
+            }
             let mut connection = hyper::server::conn::http1::Builder::new();
             connection.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(LARGEST_HEAD);
             let _ = connection.serve_connection(TokioIo::new(stream), service_fn(answer)).await;
@@ -245,7 +257,22 @@ async fn serve(listener: TcpListener, answering: Answering) {
     }
 }
 
+/// Whether a connection begins as those of HTTP/2 do.
+async fn is_http2(stream: &TcpStream) -> bool {
+    let mut first = [0; HTTP2_PREFACE.len()];
+    let peeked = tokio::time::timeout(HEAD_WITHIN, stream.peek(&mut first)).await;
+    matches!(peeked, Ok(Ok(_))) && first == HTTP2_PREFACE
+}
+
 impl Answering {
+    /// Receives the spans, if they are asked for.
+    fn inbox(&self) -> Option<&Arc<TraceInbox>> {
+        match self {
+            Answering::All(shared) => shared.traces.as_ref(),
+            Answering::Traces(_, inbox) => Some(inbox),
+        }
+    }
+
     fn token(&self) -> &str {
         match self {
             Answering::All(shared) => &shared.token,
@@ -264,11 +291,7 @@ impl Answering {
         };
         is_known.store(true, Ordering::Relaxed);
         let is_traces = request.method() == Method::POST && TRACE_PATHS.contains(&rest);
-        let inbox = match self {
-            Answering::All(shared) => shared.traces.as_ref(),
-            Answering::Traces(_, inbox) => Some(inbox),
-        };
-        match (self, inbox) {
+        match (self, self.inbox()) {
             (_, Some(inbox)) if is_traces => inbox.receive(request).await,
             (Answering::All(shared), _) => shared.answer(request, rest).await,
             (Answering::Traces(..), _) => empty(StatusCode::NOT_FOUND),

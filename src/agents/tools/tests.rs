@@ -292,3 +292,18 @@ async fn batches_without_spans_of_the_turn_lose_nothing() {
     server.asserts_status("v1/traces", &[], [0x12, 0].repeat(7 << 20), StatusCode::OK).await;
     assert!(!server.is_truncated(open).await);
 }
+
+/// What a client of gRPC sends first.
+#[tokio::test]
+async fn an_export_over_grpc_is_recognised() {
+    let server = TestServer::start().await;
+    let inbox = server.server.traces().unwrap().clone();
+    assert!(!inbox.is_over_grpc());
+    let place = Url::parse(&server.address).unwrap().socket_addrs(|| None).unwrap();
+    let mut stream = std::net::TcpStream::connect(&place[..]).unwrap();
+    stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").unwrap();
+    let open = inbox.open("01");
+    assert_eq!(open.close("caller").await.spans.len(), 0);
+    assert!(inbox.is_over_grpc());
+    server.asserts_that_calls_are_answered().await;
+}

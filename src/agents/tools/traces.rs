@@ -42,6 +42,8 @@ pub(crate) struct TraceInbox {
     has_come: AtomicBool,
     /// Whether a turn ended without a span: until one has come, later turns do not wait.
     is_silent: AtomicBool,
+    /// Whether a program tried to send spans over gRPC: until a span has come, turns do not wait.
+    is_over_grpc: AtomicBool,
 }
 
 /// The spans of a turn.
@@ -111,12 +113,33 @@ impl TraceInbox {
         OpenTrace { inbox: self, trace }
     }
 
+    /// Whether spans of a turn may come.
+    fn may_come(&self) -> bool {
+        let is_known_not_to =
+            self.is_silent.load(Ordering::Relaxed) || self.is_over_grpc.load(Ordering::Relaxed);
+        self.has_come.load(Ordering::Relaxed) || !is_known_not_to
+    }
+
+    /// Notes that a program tried to send spans over gRPC.
+    pub(super) fn saw_grpc(&self) {
+        self.is_over_grpc.store(true, Ordering::Relaxed);
+        self.arrived.notify_waiters();
+    }
+
+    /// Whether no span has come because the agent exports over gRPC.
+    pub(crate) fn is_over_grpc(&self) -> bool {
+        self.is_over_grpc.load(Ordering::Relaxed) && !self.has_come.load(Ordering::Relaxed)
+    }
+
     /// Waits until the agent has sent the spans of a turn.
     async fn wait_for(&self, trace: &str, caller: &str) {
         let mut seen = (0, 0);
         let mut deadline = Instant::now() + FIRST_WITHIN;
-        while !self.is_silent.load(Ordering::Relaxed) || self.has_come.load(Ordering::Relaxed) {
+        loop {
             let arrived = self.arrived.notified();
+            if !self.may_come() {
+                break;
+            }
             {
                 let turns = self.turns();
                 if let Some(turn) = turns.get(trace)
@@ -284,6 +307,7 @@ impl Default for TraceInbox {
             arrived: Notify::default(),
             has_come: AtomicBool::default(),
             is_silent: AtomicBool::default(),
+            is_over_grpc: AtomicBool::default(),
         }
     }
 }
@@ -353,6 +377,18 @@ mod tests {
             again.iter().for_each(|length| inbox.was_sent_again(&batch(*length)));
             assert_eq!(open.close("caller").await.is_truncated, is_truncated, "{again:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn an_export_over_grpc_ends_the_wait() {
+        let inbox = TraceInbox::default();
+        let open = inbox.open("01");
+        let began = Instant::now();
+        let (found, ()) = tokio::join!(open.close("caller"), async { inbox.saw_grpc() });
+        assert!(found.spans.is_empty() && began.elapsed() < FIRST_WITHIN);
+        assert!(inbox.is_over_grpc());
+        inbox.has_come.store(true, Ordering::Relaxed);
+        assert!(!inbox.is_over_grpc());
     }
 
     #[test]

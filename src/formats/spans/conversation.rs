@@ -1,7 +1,8 @@
 //! Conversations from spans: each trace of a conversation is one turn.
 
 use super::TraceSpan;
-use super::turn::{TracedStep, TracedTurn, traced_turn};
+use super::step::TracedStep;
+use super::turn::{TracedTurn, traced_turn};
 use crate::domain::{Content, Invocation, Part, ToolResponse, Trajectory};
 use std::collections::HashMap;
 
@@ -79,7 +80,7 @@ fn invocation(turn: TracedTurn) -> Invocation {
 }
 
 fn missing(turn: &TracedTurn, number: usize) -> Vec<String> {
-    let ask = "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_AND_EVENT where the agent runs";
+    let ask = turn.how_to_record;
     let mut missing = Vec::new();
     if turn.user.is_none() {
         missing.push(format!("turn {number}: the trace does not contain the user's message; {ask}"));

@@ -1,5 +1,6 @@
 //! What spans say about an agent's work, in the same terms for all libraries.
 
+use super::arguments::given_arguments;
 use super::message::Message;
 use super::{TraceSpan, unquoted};
 use serde_json::{Map, Value};
@@ -41,6 +42,8 @@ const ARGUMENTS: &[&str] = &[
     "tool_arguments",
     "tool.input",
     "ai.toolCall.args",
+    "ai.toolCall.input",
+    "traceloop.entity.input",
     "input.value",
 ];
 const RESULT: &[&str] = &[
@@ -49,27 +52,51 @@ const RESULT: &[&str] = &[
     "tool.output",
     "tool_response",
     "ai.toolCall.result",
+    "ai.toolCall.output",
+    "traceloop.entity.output",
     "output.value",
 ];
+
+/// The name of the tool in spans of OpenLLMetry before it followed OpenTelemetry's conventions.
+const ENTITY: &[&str] = &["traceloop.entity.name"];
 
 /// The call of a span that is about a tool.
 pub(super) fn tool_of(span: &TraceSpan) -> ToolFacts {
     let name = string(span, TOOL)
+        .or_else(|| string(span, ENTITY))
         .unwrap_or_else(|| span.name.strip_prefix("execute_tool").unwrap_or(&span.name).trim().to_string());
+    let given = first(span, ARGUMENTS).map(|recorded| given_arguments(span, recorded)).unwrap_or_default();
+    let result = first(span, RESULT).map(unquoted);
+    let id_of_result = || result.as_ref().and_then(|result| message_of(result)?["tool_call_id"].as_str());
     ToolFacts {
         name,
-        id: string(span, CALL_ID),
-        args: first(span, ARGUMENTS).map(unquoted).and_then(|args| args.as_object().cloned()),
-        result: first(span, RESULT).map(|result| result_of(&unquoted(result))),
+        id: string(span, CALL_ID).or(given.id).or_else(|| id_of_result().map(str::to_string)),
+        args: given.args,
+        result: result.as_ref().map(result_of),
     }
 }
 
 /// The result of a tool: the content of LangChain's message if it is one.
 pub(super) fn result_of(result: &Value) -> Value {
+    match message_of(result).and_then(|message| message.get("content")) {
+        Some(content) => unquoted(content),
+        None => payload_of(result).clone(),
+    }
+}
+
+/// The fields of LangChain's message with a tool's result.
+fn message_of(result: &Value) -> Option<&Value> {
+    let result = payload_of(result);
     let message = result.get("data").or(result.get("kwargs")).unwrap_or(result);
-    match (message.get("content"), message.get("tool_call_id")) {
-        (Some(content), Some(_)) => unquoted(content),
-        _ => result.clone(),
+    message.get("tool_call_id").is_some().then_some(message)
+}
+
+/// The output in the payload of LangChain's callback, which OpenLLMetry records.
+fn payload_of(result: &Value) -> &Value {
+    let is_payload = |map: &Map<String, Value>| map.len() == 2 && map["kwargs"].get("tags").is_some();
+    match (result.get("output"), result.get("kwargs"), result.as_object()) {
+        (Some(output), Some(_), Some(map)) if is_payload(map) => output,
+        _ => result,
     }
 }
 

@@ -1,9 +1,9 @@
 //! Runs of LangSmith: what its client sends, and its export writes, one object a line.
 
-use super::TraceSpan;
 use super::batch::{Room, UnusableBatch};
 use super::facts::{SpanFacts, ToolFacts, result_of};
 use super::message::messages;
+use super::{TraceSpan, instant};
 use serde_json::{Map, Value};
 
 /// The attribute that contains the run.
@@ -17,7 +17,6 @@ pub(super) fn is_run(value: &Value) -> bool {
 /// The span of a run.
 pub(super) fn span_of(run: &Value, room: &mut Room) -> Result<TraceSpan, UnusableBatch> {
     let text = |key: &str| run.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
-    let start = text("start_time");
     room.take(size_of::<TraceSpan>())?;
     // The ids and the name are part of the run, too.
     let copy = room.copy(run)?;
@@ -27,11 +26,7 @@ pub(super) fn span_of(run: &Value, room: &mut Room) -> Result<TraceSpan, Unusabl
         id: text("id"),
         parent: text("parent_run_id"),
         name: text("name"),
-        // Times without a zone are UTC.
-        start: [start.clone(), format!("{start}Z")]
-            .iter()
-            .find_map(|time| time.parse::<jiff::Timestamp>().ok())
-            .map_or(0, |time| time.as_nanosecond().max(0) as u128),
+        start: instant(&text("start_time")),
         attributes: Map::from_iter([(RUN.to_string(), copy)]),
     })
 }

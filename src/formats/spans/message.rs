@@ -20,6 +20,12 @@ impl Message {
     pub(super) fn is_user(&self) -> bool {
         matches!(self.role.as_str(), "user" | "human")
     }
+
+    /// The message with this role, unless it has one.
+    pub(super) fn with_role(self, role: &str) -> Message {
+        let role = if self.role.is_empty() { role.to_string() } else { self.role };
+        Message { role, ..self }
+    }
 }
 
 /// The messages in a value: a list, possibly of lists; an object with `messages`; ADK's older request (`contents`) or
@@ -64,7 +70,10 @@ fn message(value: &Value) -> Option<Message> {
     };
     let in_list = outer.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
     let in_parts = parts.into_iter().filter(|part| is_call(part));
-    let calls: Vec<ToolCall> = in_list.chain(in_parts).filter_map(call).collect();
+    // OpenAI's older form has one call; in its Responses an item is a message or a call.
+    let older = outer.get("function_call").filter(|call| call.is_object());
+    let item = Some(value).filter(|value| is_call(value) && older.is_none());
+    let calls: Vec<ToolCall> = in_list.chain(in_parts).chain(older).chain(item).filter_map(call).collect();
     let found = Message { role: role.unwrap_or_default(), text, calls };
     Some(if found.calls.is_empty() { with_other_calls(found, value) } else { found })
 }
@@ -81,20 +90,23 @@ fn text_at(map: &Map<String, Value>, key: &str) -> String {
 }
 
 fn is_call(part: &Value) -> bool {
-    part["type"] == "tool_call" || gemini_call(part).is_some()
+    let kinds = ["tool_call", "tool-call", "tool_use", "function_call"];
+    part["type"].as_str().is_some_and(|kind| kinds.contains(&kind)) || gemini_call(part).is_some()
 }
 
 fn gemini_call(part: &Value) -> Option<&Value> {
     ["function_call", "functionCall"].iter().find_map(|key| part.get(*key)).filter(|call| !call.is_null())
 }
 
-/// A call in OpenTelemetry's form, in OpenAI's, LangChain's or Gemini's.
+/// A call in OpenTelemetry's form, in OpenAI's, Anthropic's, LangChain's, Gemini's or the AI SDK's.
 fn call(value: &Value) -> Option<ToolCall> {
     let call = gemini_call(value).or(value.get("function")).unwrap_or(value);
-    let name = call["name"].as_str()?;
-    let args = ["arguments", "args"].iter().find_map(|key| call.get(*key)).map(unquoted);
-    let id = [call, value].iter().find_map(|place| place["id"].as_str()).map(str::to_string);
-    Some(ToolCall { id, ..ToolCall::new(name, args.and_then(|args| args.as_object().cloned())) })
+    let name = ["name", "toolName"].iter().find_map(|key| call[*key].as_str())?;
+    let args = ["arguments", "args", "input"].iter().find_map(|key| call.get(*key)).map(unquoted);
+    let ids = ["call_id", "toolCallId", "id"];
+    let id = [call, value].iter().find_map(|place| ids.iter().find_map(|key| place[*key].as_str()));
+    let args = args.and_then(|args| args.as_object().cloned());
+    Some(ToolCall { id: id.map(str::to_string), ..ToolCall::new(name, args) })
 }
 
 /// The text of a part that is one, and not a thought.
@@ -103,7 +115,7 @@ fn words_of(part: &Value) -> Option<&str> {
         return Some(text);
     }
     let text = match part["type"].as_str() {
-        Some("text") => part.get("content").or(part.get("text")),
+        Some("text" | "output_text" | "input_text") => part.get("content").or(part.get("text")),
         None if part["thought"] != true => part.get("text"),
         _ => None,
     };

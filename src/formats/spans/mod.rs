@@ -1,21 +1,30 @@
 //! Traces of agents, read as conversations: OTLP as JSON (also one object per line, and Tempo's `batches`) and as Protobuf,
-//! Jaeger's JSON, the list of spans of ADK's debug endpoint, and runs of LangSmith. Spans follow OpenTelemetry's
-//! conventions for generative AI (ADK, pydantic-ai), OpenInference or Langfuse (`facts/agents.md` 10).
+//! Jaeger's JSON, the list of spans of ADK's debug endpoint, runs of LangSmith, and exports of Langfuse and Phoenix. Spans follow OpenTelemetry's
+//! conventions for generative AI (ADK, pydantic-ai, OpenLLMetry), OpenInference, Langfuse or the AI SDK (`facts/agents.md` 10).
 //!
 //! ```text
 //! file ──read──▶ spans ──facts──▶ what each span says ──turn──▶ user, steps, response ──conversation──▶ turns of a case
 //! ```
 
+mod ai_sdk;
+mod arguments;
 mod batch;
+mod calls;
 mod conversation;
 mod facts;
+mod flattened;
+mod langfuse;
 mod langsmith;
 mod library;
 mod message;
 mod openinference;
 mod parsed;
+mod phoenix;
 mod protobuf;
 mod read;
+mod step;
+#[cfg(test)]
+mod tests;
 mod turn;
 mod wire;
 
@@ -24,7 +33,8 @@ pub use conversation::{Traced, conversations, traced_conversations};
 pub use parsed::cut_to_memory;
 pub use protobuf::read_protobuf;
 pub use read::{read_span_batch, read_spans};
-pub use turn::{TracedStep, TracedTurn, traced_turn};
+pub use step::TracedStep;
+pub use turn::{TracedTurn, traced_turn};
 
 use serde_json::{Map, Value};
 
@@ -51,4 +61,11 @@ fn unquoted(value: &Value) -> Value {
         Some(Ok(parsed)) => parsed.value,
         _ => value.clone(),
     }
+}
+
+/// A time in nanoseconds since the Unix epoch, or 0 if it cannot be read. Times without a zone are UTC.
+fn instant(text: &str) -> u128 {
+    let with_zone = format!("{text}Z");
+    let time = [text, &with_zone].iter().find_map(|time| time.parse::<jiff::Timestamp>().ok());
+    time.map_or(0, |time| time.as_nanosecond().max(0) as u128)
 }

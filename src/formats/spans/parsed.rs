@@ -1,6 +1,7 @@
-//! The memory that the texts of JSON in spans take once they are parsed.
+//! The memory that the texts of JSON and of Python literals in spans take once they are parsed.
 
 use super::TraceSpan;
+use super::arguments::literal_size;
 use crate::formats::json::{Unreadable, parse_within};
 use serde_json::Value;
 
@@ -26,7 +27,10 @@ fn take(value: &Value, left: &mut usize) -> Option<()> {
                 take(&parsed, left)
             }
             Err(Unreadable::TooLarge) => None,
-            Err(Unreadable::Syntax(_)) => Some(()),
+            Err(Unreadable::Syntax(_)) => {
+                *left = left.checked_sub(literal_size(text))?;
+                Some(())
+            }
         },
         Value::Array(items) => items.iter().try_for_each(|item| take(item, left)),
         Value::Object(members) => members.values().try_for_each(|member| take(member, left)),
@@ -54,5 +58,10 @@ mod tests {
         assert!(!cut_to_memory(&mut spans, 4 << 20));
         assert!(cut_to_memory(&mut spans, 1 << 20));
         assert_eq!(spans.len(), 2);
+        let literal = format!("{{'numbers': {list}}}");
+        let mut spans = vec![span("{'city': 'Oslo'}"), span(&literal)];
+        assert!(!cut_to_memory(&mut spans, 4 << 20));
+        assert!(cut_to_memory(&mut spans, 256 << 10));
+        assert_eq!(spans.len(), 1);
     }
 }

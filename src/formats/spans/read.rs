@@ -1,7 +1,7 @@
 //! Reading of spans from files.
 
 use super::batch::{Room, SpanBatch, UnusableBatch};
-use super::{TraceSpan, cut_to_memory, langsmith};
+use super::{TraceSpan, cut_to_memory, langfuse, langsmith, phoenix};
 use crate::formats::json::{self, Unreadable};
 use serde_json::{Map, Value};
 
@@ -27,16 +27,13 @@ fn read_spans_within(text: &str, most: usize) -> Result<Vec<TraceSpan>, String> 
     let mut batch = SpanBatch::new(most);
     let added = documents.iter().try_for_each(|document| add_spans(document, &|_| true, &mut batch));
     added.map_err(|error| error.to_string())?;
+    if batch.spans.is_empty() && batch.cut.is_empty() {
+        return Err(no_spans(&documents));
+    }
     drop(documents);
     let mut spans = batch.spans;
     if !batch.cut.is_empty() || cut_to_memory(&mut spans, most) {
         return Err(too_large());
-    }
-    if spans.is_empty() {
-        return Err(
-            "no spans found: OTLP JSON has resourceSpans, Jaeger's has data, ADK's is a list of spans, LangSmith's are runs"
-                .into(),
-        );
     }
     spans.sort_by_key(|span| span.start);
     Ok(spans)
@@ -79,28 +76,81 @@ fn add_spans(
     batch: &mut SpanBatch,
 ) -> Result<(), UnusableBatch> {
     let listed = |key: &str| document.get(key).and_then(Value::as_array);
-    let mut add = |span: &Value, key: &str, read: ReadSpan| {
-        let trace = text(span, key);
-        match is_wanted(&trace) {
-            true => batch.add(trace, |_, room| read(span, room)),
-            false => Ok(()),
-        }
+    let mut add = |span: &Value, trace: String, read: ReadSpan| match is_wanted(&trace) {
+        true => batch.add(trace, |_, room| read(span, room)),
+        false => Ok(()),
     };
     if let Some(resources) = listed("resourceSpans").or(listed("batches")) {
-        return resources.iter().flat_map(of_resource).try_for_each(|span| add(span, "traceId", of_otlp));
+        let mut spans = resources.iter().flat_map(of_resource);
+        return spans.try_for_each(|span| add(span, text(span, "traceId"), of_otlp));
     }
-    if let Some(traces) = listed("data") {
-        let spans = traces.iter().filter_map(|trace| trace.get("spans")?.as_array());
-        return spans.flatten().try_for_each(|span| add(span, "traceID", of_jaeger));
+    if let Some(records) = listed("data").or(document.as_array()) {
+        return records.iter().try_for_each(|record| add_record(record, &mut add));
     }
-    if langsmith::is_run(document) {
-        return add(document, "trace_id", langsmith::span_of);
+    add_record(document, &mut add)
+}
+
+/// Adds a span whose trace has this id.
+type AddSpan<'a> = dyn FnMut(&Value, String, ReadSpan) -> Result<(), UnusableBatch> + 'a;
+
+/// Adds the spans of an element of a list: a trace of Jaeger or Langfuse, or a span. Anything else has none.
+fn add_record(record: &Value, add: &mut AddSpan) -> Result<(), UnusableBatch> {
+    if let Some(spans) = record.get("spans").and_then(Value::as_array) {
+        return spans.iter().try_for_each(|span| add(span, text(span, "traceID"), of_jaeger));
     }
-    document.as_array().into_iter().flatten().try_for_each(|one| match one.get("span_id") {
-        Some(_) => add(one, "trace_id", of_adk),
-        None if langsmith::is_run(one) => add(one, "trace_id", langsmith::span_of),
+    if let Some(observations) = langfuse::observations_of(record) {
+        add(record, text(record, "id"), langfuse::of_trace)?;
+        let mut observations = observations.iter().filter(|one| langfuse::is_observation(one));
+        return observations.try_for_each(|one| add(one, text(one, "traceId"), langfuse::of_observation));
+    }
+    if record.get("span_id").is_some() {
+        return add(record, text(record, "trace_id"), of_adk);
+    }
+    if langsmith::is_run(record) {
+        return add(record, text(record, "trace_id"), langsmith::span_of);
+    }
+    if langfuse::is_observation(record) {
+        return add(record, text(record, "traceId"), langfuse::of_observation);
+    }
+    match phoenix::trace_of(record) {
+        Some(trace) => add(record, trace, phoenix::span_of),
         None => Ok(()),
-    })
+    }
+}
+
+/// Why a file has no spans: what is there, and what is known.
+fn no_spans(documents: &[Value]) -> String {
+    let first = documents.first().map(|document| match document {
+        Value::Array(list) => ("a list", list.first()),
+        document => ("", Some(document)),
+    });
+    let found = match first {
+        None => "the file is empty".to_string(),
+        Some(("", Some(Value::Object(members)))) => {
+            format!("the file contains an object with {}", keys(members))
+        }
+        Some((_, Some(Value::Object(members)))) => {
+            format!("the file contains a list of objects with {}", keys(members))
+        }
+        Some((_, None)) => "the file contains an empty list".to_string(),
+        Some(_) => "the file does not contain objects".to_string(),
+    };
+    format!(
+        "no spans found: {found}; known are OTLP JSON (resourceSpans), Jaeger's JSON (data with spans), the spans of ADK's \
+         debug endpoint (span_id), runs of LangSmith (run_type), traces of Langfuse (observations), spans of Phoenix \
+         (context.trace_id), and logs of chats (messages)"
+    )
+}
+
+/// The first keys of an object in words.
+fn keys(members: &Map<String, Value>) -> String {
+    const MOST: usize = 8;
+    let names: Vec<&str> = members.keys().take(MOST).map(String::as_str).collect();
+    match (names.is_empty(), members.len() > MOST) {
+        (true, _) => "no key".to_string(),
+        (false, false) => format!("the keys {}", names.join(", ")),
+        (false, true) => format!("the keys {} and others", names.join(", ")),
+    }
 }
 
 fn of_resource(resource: &Value) -> impl Iterator<Item = &Value> {

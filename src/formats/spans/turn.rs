@@ -1,10 +1,10 @@
 //! The turn of a conversation that a trace is about.
 
 use super::TraceSpan;
-use super::facts::{SpanFacts, ToolFacts};
-use super::library::facts_of;
-use crate::domain::ToolCall;
-use serde_json::Value;
+use super::calls::{Place, called};
+use super::facts::SpanFacts;
+use super::library::{facts_of, how_to_record};
+use super::step::TracedStep;
 use std::collections::HashMap;
 
 /// A turn as a trace tells it.
@@ -16,35 +16,16 @@ pub struct TracedTurn {
     pub agent: Option<String>,
     /// The user's message, if a span contains it.
     pub user: Option<String>,
-    /// What the agents did, in order.
+    /// What the agents did, in order: calls in the order in which the models asked for them.
     pub steps: Vec<TracedStep>,
     /// The final response, if a span contains it.
     pub response: Option<String>,
+    /// What to do so that spans contain messages and arguments.
+    pub how_to_record: &'static str,
     /// The number of calls whose arguments no span contains.
     pub calls_without_arguments: usize,
     /// Whether a span is about a tool, or about what a model replied: only then a missing call was not made.
     pub has_details: bool,
-}
-
-/// What an agent did.
-#[derive(Clone, Debug, PartialEq)]
-pub enum TracedStep {
-    /// It said something before its final response.
-    Said {
-        /// The agent.
-        author: String,
-        /// The text.
-        text: String,
-    },
-    /// It called a tool.
-    Called {
-        /// The agent.
-        author: String,
-        /// The call.
-        call: ToolCall,
-        /// The result, if a span contains it.
-        result: Option<Value>,
-    },
 }
 
 /// The turn of a trace, whose spans are in the order in which they began; `None` if no span is from an agent.
@@ -59,14 +40,15 @@ pub fn traced_turn(spans: &[&TraceSpan]) -> Option<TracedTurn> {
     let authors = authors(spans, &facts);
     let (said, response) = spoken(spans, &facts, &authors);
     let (called, calls_without_arguments) = called(&facts, &authors);
-    let mut steps: Vec<(usize, TracedStep)> = said.into_iter().chain(called).collect();
-    steps.sort_by_key(|(at, _)| *at);
+    let mut steps: Vec<(Place, TracedStep)> = said.into_iter().chain(called).collect();
+    steps.sort_by_key(|(place, _)| *place);
     Some(TracedTurn {
         conversation: facts.iter().find_map(|one| one.conversation.clone()),
         agent: facts.iter().find_map(|one| one.agent.clone()),
         user: asked(&facts),
         steps: steps.into_iter().map(|(_, step)| step).collect(),
         response: response.or_else(|| whole_response(&facts)),
+        how_to_record: how_to_record(spans),
         calls_without_arguments,
         has_details: facts.iter().any(|one| one.tool.is_some() || (!one.is_whole && !one.said.is_empty())),
     })
@@ -111,8 +93,8 @@ fn whole_response(facts: &[SpanFacts]) -> Option<String> {
     Some(last.text.clone())
 }
 
-/// A text, and the position of its span.
-type Placed = (usize, TracedStep);
+/// A text, and its place.
+type Placed = (Place, TracedStep);
 
 /// What models said in between, and the final response: as in ADK, the last message without a call.
 fn spoken(spans: &[&TraceSpan], facts: &[SpanFacts], authors: &[String]) -> (Vec<Placed>, Option<String>) {
@@ -131,40 +113,7 @@ fn spoken(spans: &[&TraceSpan], facts: &[SpanFacts], authors: &[String]) -> (Vec
     let last = said.iter().rposition(|(_, _, has_calls)| !has_calls);
     let response = last.map(|at| said.remove(at).1.to_string());
     let step = |(at, text, _): (usize, &str, bool)| {
-        (at, TracedStep::Said { author: authors[at].clone(), text: text.to_string() })
+        ((at, 0), TracedStep::Said { author: authors[at].clone(), text: text.to_string() })
     };
     (said.into_iter().map(step).collect(), response)
-}
-
-/// The calls: those of the spans of tools, with arguments that the models asked for where a span of a tool has none; else
-/// those that the models asked for. Also returns the number of calls without arguments.
-fn called(facts: &[SpanFacts], authors: &[String]) -> (Vec<Placed>, usize) {
-    let asked_for = facts.iter().enumerate().filter(|(_, one)| !one.is_whole);
-    let asked_for = asked_for.flat_map(|(at, one)| one.said.iter().map(move |message| (at, message)));
-    let mut asked_for: Vec<(usize, ToolCall)> = asked_for
-        .flat_map(|(at, message)| message.calls.iter().map(move |call| (at, call.clone())))
-        .collect();
-    let tools: Vec<(usize, &ToolFacts)> =
-        facts.iter().enumerate().filter_map(|(at, one)| Some((at, one.tool.as_ref()?))).collect();
-    if tools.is_empty() {
-        let lacking = asked_for.iter().filter(|(_, call)| call.args.is_none()).count();
-        let step = |(at, call): (usize, ToolCall)| {
-            (at, TracedStep::Called { author: authors[at].clone(), call, result: None })
-        };
-        return (asked_for.into_iter().map(step).collect(), lacking);
-    }
-    let mut lacking = 0;
-    let mut step = |(at, tool): (usize, &ToolFacts)| {
-        let is_same = |(_, call): &(usize, ToolCall)| {
-            call.name == tool.name && (tool.id.is_none() || call.id.is_none() || call.id == tool.id)
-        };
-        let known = asked_for.iter().position(is_same).map(|at| asked_for.remove(at).1);
-        let id = tool.id.clone().or_else(|| known.as_ref()?.id.clone());
-        let args = tool.args.clone().or_else(|| known?.args);
-        lacking += usize::from(args.is_none());
-        let call = ToolCall { id, ..ToolCall::new(&tool.name, args) };
-        (at, TracedStep::Called { author: authors[at].clone(), call, result: tool.result.clone() })
-    };
-    let steps = tools.into_iter().map(&mut step).collect();
-    (steps, lacking)
 }

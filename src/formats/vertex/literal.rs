@@ -8,7 +8,7 @@ use std::str::Chars;
 const DEEPEST: usize = 128;
 
 /// Reads a literal; `None` when the text is not a literal.
-pub(super) fn parse(text: &str) -> Option<Value> {
+pub(in crate::formats) fn parse(text: &str) -> Option<Value> {
     let mut reader = Reader { chars: text.chars().peekable() };
     let value = reader.value(0)?;
     reader.space();

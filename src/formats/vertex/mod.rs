@@ -24,6 +24,7 @@ pub use write::{write_row, write_trajectory};
 
 pub(super) use calls::arguments;
 pub(super) use frame::Frame;
+pub(super) use literal::parse as literal_value;
 pub(super) use recorded::result_case;
 pub(super) use row::case;
 pub(super) use table::Table;
