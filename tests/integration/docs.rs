@@ -242,7 +242,7 @@ fn commands_in_the_documents_exist() {
             };
             assert!(general.contains(&format!("  {first}")), "{}: {line}", path.display());
             let of_command = match words[..] {
-                ["agents", "check", ..] => help(&["agents", "check"]),
+                ["agents", verb @ ("check" | "init"), ..] => help(&["agents", verb]),
                 _ => help(&[first]),
             };
             for option in words.iter().filter(|word| word.starts_with("--")) {
