@@ -31,7 +31,7 @@ fn judge() -> JudgeDouble {
 
 fn write_set(folder: &Path, app: &str, tool: &str) {
     let case = |number: usize| {
-        let called = if number % 2 == 0 { tool } else { "nothing" };
+        let called = if number.is_multiple_of(2) { tool } else { "nothing" };
         let turn = |turn: usize| {
             json!({"user_content": {"role": "user", "parts": [{"text": format!("case {app}{number} turn {turn} {called} please")}]},
                    "final_response": {"role": "model", "parts": [{"text": "x"}]}})
