@@ -31,7 +31,7 @@ pub(super) fn with_copies(mut cli: Cli) -> anyhow::Result<Cli> {
             args.cases.paths.iter_mut().try_for_each(copy_target)?;
             args.cases.config.iter_mut().try_for_each(copy_at)?;
         }
-        Some(Command::List(args)) => copy_at(&mut args.path)?,
+        Some(Command::List(args)) => copy_target(&mut args.path)?,
         Some(Command::Check(args)) => args.paths.iter_mut().try_for_each(copy_at)?,
         Some(Command::Convert(args)) => {
             copy_at(&mut args.input)?;

@@ -6,6 +6,7 @@ use super::open_pushed::open_pushed;
 use super::output::tell;
 use crate::buckets::BucketAddress;
 use crate::explorer::{Explorer, Leaving, explore, has_escape_sequences};
+use crate::formats::ColumnMap;
 use crate::process::{PrivateFolder, remove_private_folders_on_signals};
 use crate::store::has_pushed_runs;
 use crate::workspace::named_path;
@@ -43,7 +44,7 @@ const SAMPLE: &[(&str, &str)] = &[
     ("saved_answers/answers.jsonl", include_str!("../../fixtures/workspace/saved_answers/answers.jsonl")),
 ];
 
-pub(super) fn open(path: Option<PathBuf>, theme: Option<String>) -> anyhow::Result<Exit> {
+pub(super) fn open(path: Option<PathBuf>, theme: Option<String>, columns: ColumnMap) -> anyhow::Result<Exit> {
     let path = path.unwrap_or_else(|| PathBuf::from("."));
     if let Some(exit) = no_terminal(&format!("`evaltrail run {}`", path.display())) {
         return Ok(exit);
@@ -60,7 +61,7 @@ pub(super) fn open(path: Option<PathBuf>, theme: Option<String>) -> anyhow::Resu
     }
     let opened = named_path(&path).with_context(|| path.display().to_string())?;
     let title = title_of_copy(&opened).unwrap_or_else(|| home_relative(&opened));
-    match explore(Explorer { opened, title, theme: theme.clone(), run: None })? {
+    match explore(Explorer { opened, title, theme: theme.clone(), run: None, columns })? {
         Leaving::Quit => Ok(Exit::Success),
         Leaving::OpenSample => demo(None, theme),
     }
@@ -94,7 +95,7 @@ pub(super) fn demo(to: Option<PathBuf>, theme: Option<String>) -> anyhow::Result
         return Ok(exit);
     }
     let title = "the sample workspace".into();
-    explore(Explorer { opened: folder, title, theme, run: None })?;
+    explore(Explorer { opened: folder, title, theme, run: None, columns: ColumnMap::default() })?;
     if temporary.is_some() {
         tell("the sample workspace was temporary and is deleted; `evaltrail demo --to FOLDER` keeps it");
     }

@@ -108,7 +108,7 @@ struct How<'a> {
 }
 
 fn opened(cases: &CaseArgs, saved: bool) -> anyhow::Result<(Workspace, Vec<Selection>)> {
-    let (workspace, selections) = open_targets(&targets(cases)?, saved)?;
+    let (workspace, selections) = open_targets(&targets(cases)?, saved, &cases.columns)?;
     let selections = match (cases.failed.as_deref(), cases.changed) {
         (Some(""), _) => only_failed(&workspace, selections),
         (Some(run), _) => only_failed_in(&find_run(&workspace, run)?.state, selections),

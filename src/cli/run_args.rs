@@ -3,6 +3,7 @@
 use super::arg_values::{ColorWhen, FailOn, ReportTo, RuleArgs, parse_report};
 use crate::config::ShardChoice;
 use crate::domain::{Gate, StubMode, ToolFault};
+use crate::formats::ColumnMap;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,6 +20,9 @@ pub(super) struct CaseArgs {
     /// Only the cases with the ids in this file, a JSON array of texts; - is standard input
     #[arg(long, value_name = "FILE")]
     pub(super) ids: Option<PathBuf>,
+    /// Read these columns of data sets as those that evaltrail knows, e.g. prompt=question,reference=answer
+    #[arg(long, value_name = "KNOWN=NAME,...", value_parser = ColumnMap::parse, default_value = "", hide_default_value = true)]
+    pub(super) columns: ColumnMap,
     /// Additional metrics, with their default options
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(super) metric: Vec<String>,

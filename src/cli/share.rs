@@ -7,6 +7,7 @@ use super::find_run::find_run;
 use super::output::tell;
 use crate::domain::clean_line;
 use crate::explorer::{Explorer, OpenedRunFile, explore};
+use crate::formats::ColumnMap;
 use crate::process::{PrivateFolder, remove_private_folders_on_signals};
 use crate::runner;
 use crate::store::unpack_run;
@@ -43,6 +44,6 @@ pub(super) fn open(args: OpenArgs) -> anyhow::Result<Exit> {
     }
     let title = args.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let run = OpenedRunFile { run, case: args.case, newer: None };
-    explore(Explorer { opened, title, theme: args.theme, run: Some(run) })?;
+    explore(Explorer { opened, title, theme: args.theme, run: Some(run), columns: ColumnMap::default() })?;
     Ok(Exit::Success)
 }

@@ -98,7 +98,7 @@ impl Watched {
 }
 
 fn opened(args: &RunArgs) -> anyhow::Result<(Workspace, Vec<Selection>)> {
-    open_targets(&targets(&args.cases)?, false)
+    open_targets(&targets(&args.cases)?, false, &args.cases.columns)
 }
 
 /// Waits for a change, and until no further one follows. Returns `false` after Ctrl-C.

@@ -12,6 +12,8 @@ impl SetFile {
             None => return String::new(),
         };
         let mut hash = Xxh3::new();
+        // The same row is another case when other columns of it are read.
+        hash.update(self.columns().text().as_bytes());
         let mut in_string = false;
         let mut escaped = false;
         let mut from = 0;

@@ -17,6 +17,7 @@ mod convert;
 mod document;
 mod dotenv;
 mod edit;
+mod foreign;
 mod messages;
 mod notes;
 mod plan;
@@ -42,6 +43,7 @@ pub use edit::{
     EditError, append_case, change_case, change_set, copy_case, insert_case, is_editable, remove_cases,
     retype_case,
 };
+pub use foreign::{ReadAs, of_bytes as what_bytes_are};
 pub use form::Form;
 pub use notes::Notes;
 pub use own::{REPORT_COLUMNS, REPORT_KEY, RESULT_ID, is_own_result};
@@ -51,5 +53,6 @@ pub use problem::FileProblem;
 pub use read::ReadError;
 pub use recorded_cases::RecordedCase;
 pub use set_file::SetFile;
-pub use sniff::{HEAD, looks_like_cases};
+pub use sniff::{ARCHIVES, DATA, FileContent, HEAD, content_of, decoded_text, is_utf16};
 pub use source::{Pieces, Source};
+pub use vertex::ColumnMap;

@@ -21,6 +21,7 @@ pub const REPORT_COLUMNS: &[&str] = &[
     "tools_made_to_fail",
     "tools_live",
     "tools_missing",
+    "reason",
 ];
 
 /// The first key of a report in JSON, and of each row of one in Vertex's table.
@@ -39,7 +40,8 @@ pub fn is_own_result(head: &str) -> bool {
 fn is_csv_report(head: &str) -> bool {
     let line = head.lines().next().unwrap_or_default();
     let columns: Vec<&str> = line.split([',', ';', '\t']).map(|name| name.trim_matches('"')).collect();
-    columns.starts_with(REPORT_COLUMNS)
+    // Reports of older versions have no reasons.
+    columns.starts_with(&REPORT_COLUMNS[..REPORT_COLUMNS.len() - 1])
 }
 
 fn is_json_result(head: &str) -> bool {

@@ -54,7 +54,7 @@ pub use catalog::{Direction, Family, MetricInfo, Need, OptionInfo, catalog};
 pub use edited::reevaluated_attempt;
 pub use judged::{
     AnswerShape, CodeKey, JudgeOptions, JudgedCase, JudgedMetric, PUBLISHED_PROMPT, Question,
-    adk_knows_model, criterion_rubrics, fill, is_rubric_kind, replies,
+    adk_knows_model, criterion_rubrics, fill, replies,
 };
 pub use matched::MatchMode;
 pub use matching::{argument_paths, is_about};

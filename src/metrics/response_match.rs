@@ -1,6 +1,6 @@
 //! `response_match_score` (ADK `final_response_match_v1.py`): ROUGE-1 F over ADK's tokens.
 
-use super::measure::{Evidence, Measure, Outcome, Turn, by_every_turn, with_threshold};
+use super::measure::{Evidence, Measure, NO_REFERENCE, Outcome, Turn, by_every_turn, with_threshold};
 use super::rouge::Overlap;
 use super::tokenize::adk_tokens;
 use super::words::{Interner, shared};
@@ -33,13 +33,19 @@ impl Measure for ResponseMatch {
 }
 
 fn turn(expected: &Invocation, actual: &Invocation) -> Turn {
+    if expected.lacks_reference() {
+        return Turn::unscored(NO_REFERENCE);
+    }
     let (shared, reference, candidate) = counts(&expected.response_text(), &actual.response_text());
     let overlap = Overlap::of(shared, reference, candidate);
     let why = match (reference, candidate) {
         (0, 0) => "both responses are empty, which scores 0 and not 1".into(),
         (0, _) => "the reference response is empty, which scores 0".into(),
         (_, 0) => "the agent's response is empty".into(),
-        (r, c) => format!("{shared} words shared of {r} expected and {c} said"),
+        (r, c) => {
+            let words = if shared == 1 { "word" } else { "words" };
+            format!("{shared} {words} shared of {r} expected and {c} said")
+        }
     };
     let thoughts = actual
         .final_response

@@ -92,7 +92,8 @@ fn sentence(finding: &Finding) -> String {
 }
 
 fn call(finding: &Finding) -> String {
-    format!("call {} {}", finding.call.unwrap_or_default(), finding.tool.as_deref().unwrap_or_default())
+    let name = finding.tool.as_deref().filter(|name| !name.is_empty()).unwrap_or("(no name)");
+    format!("call {} {name}", finding.call.unwrap_or_default())
 }
 
 /// The path with both values.

@@ -1,7 +1,7 @@
 //! `tool_trajectory_avg_score` (ADK `trajectory_evaluator.py`, 2.13): whether the turn's tool calls match the
 //! expected ones. 1 or 0 for a turn; the case's score is the mean.
 
-use super::measure::{Evidence, Measure, Outcome, Turn, by_every_turn, with_threshold};
+use super::measure::{Evidence, Measure, Outcome, Turn, by_every_turn, unknown_calls, with_threshold};
 use super::options::{flag_option, number};
 use super::unusable::Unusable;
 use crate::diff::{
@@ -85,9 +85,13 @@ pub fn trajectory_matches(options: TrajectoryOptions, expected: &[&ToolCall], ac
 impl Measure for TrajectoryOptions {
     fn measure(&self, evidence: &Evidence, threshold: Option<f64>) -> Outcome {
         let outcome = by_every_turn(evidence, |expected, actual| {
-            // An agent may not report its calls, which ADK does not know. A file without calls is read as ADK reads it.
+            // An agent may not report its calls, which ADK does not know. A case of ADK without calls is read as ADK
+            // reads it; ADK does not read data sets.
             if matches!(actual.trajectory, Trajectory::Partial(_)) {
                 return Turn::unscored(NOT_REPORTED);
+            }
+            if let (true, Some(why)) = (expected.is_data, unknown_calls(expected, actual)) {
+                return Turn::unscored(why);
             }
             let (expected, actual) = (expected.calls(), actual.calls());
             let fits = trajectory_matches(*self, &expected, &actual);

@@ -16,6 +16,8 @@ pub(super) struct WrittenCase<'a> {
     pub(super) plan: &'a RunPlan,
     pub(super) attempt: Arc<Attempt>,
     pub(super) unsteady: bool,
+    /// Why it did not pass; empty if it passed.
+    pub(super) reason: String,
 }
 
 #[derive(Serialize)]
@@ -28,6 +30,7 @@ struct CaseFields<'a> {
     adk_status: u8,
     latency_s: Option<f64>,
     error: Option<&'a str>,
+    reason: Option<&'a str>,
     metrics: Vec<MetricFields<'a>>,
     invocations: Vec<TurnFields<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,6 +57,7 @@ impl Serialize for WrittenCase<'_> {
             adk_status: attempt.adk_status.adk(),
             latency_s: attempt.latency_s,
             error: attempt.error.as_deref(),
+            reason: Some(self.reason.as_str()).filter(|reason| !reason.is_empty()),
             metrics: attempt.metrics.iter().map(MetricFields::of).collect(),
             invocations: (0..turns).map(|turn| TurnFields::of(attempt, turn)).collect(),
             turn: attempt.turn,
@@ -101,7 +105,7 @@ impl MetricFields<'_> {
             score: metric.score,
             threshold: metric.threshold,
             status: metric.status,
-            explanation: &metric.explanation,
+            explanation: metric.stated_explanation(),
             findings: &metric.findings,
             per_invocation: metric.per_invocation.iter().map(turn).collect(),
             rubrics: metric.rubrics.iter().map(RubricFields::of).collect(),

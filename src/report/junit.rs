@@ -131,13 +131,16 @@ fn why(attempt: &AttemptSummary) -> String {
     if let Some(error) = &attempt.error {
         return error.clone();
     }
+    if attempt.status == Status::Passed {
+        return String::new();
+    }
     let lines: Vec<String> = attempt
         .metrics
         .iter()
         .filter(|metric| matches!(metric.status, Status::Failed | Status::NotEvaluated | Status::Errored))
         .map(|metric| format!("{} {}: {}", metric.metric, metric.status.label(), metric.explanation))
         .collect();
-    lines.join("\n")
+    if lines.is_empty() { attempt.reason().to_string() } else { lines.join("\n") }
 }
 
 /// Text that is valid in XML 1.0: cleaned, and without the code points that XML forbids.

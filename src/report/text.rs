@@ -71,6 +71,10 @@ pub fn case_line(state: &RunState, attempt: &AttemptSummary, paint: Paint) -> St
     for metric in attempt.metrics.iter().filter(|metric| is_worth_a_line(metric)) {
         let _ = write!(out, "\n    {}", metric_line(metric, paint));
     }
+    if attempt.error.is_none() && !attempt.metrics.iter().any(is_worth_a_line) && !attempt.reason().is_empty()
+    {
+        let _ = write!(out, "\n    {}", paint.status(attempt.status, &clean_line(attempt.reason())));
+    }
     let remarks = attempt.remarks();
     if !remarks.is_empty() {
         let _ = write!(out, "\n    {}", paint.faint(&remarks));

@@ -3,7 +3,7 @@
 use super::sets::read_config_text;
 use crate::config::{ConfigFile, ConfigProblem, FILE_NAME};
 use crate::domain::stored_path::path_below;
-use crate::formats::{HEAD, is_own_result, looks_like_cases};
+use crate::formats::{ARCHIVES, ColumnMap, DATA, FileContent, HEAD, content_of, decoded_text, is_own_result};
 use crate::store::{Places, WrittenFiles, read_head};
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashSet};
@@ -52,6 +52,10 @@ pub struct SetPath {
     pub stem: String,
     /// The ADK agent in whose folder the file is.
     pub app: Option<String>,
+    /// The columns that the user maps.
+    pub columns: ColumnMap,
+    /// Whether the file was only found because it looks like data: it has no known column. Opening it says what it lacks.
+    pub is_unknown_data: bool,
 }
 
 impl SetPath {
@@ -61,7 +65,9 @@ impl SetPath {
         let stem = stem_of(&name).to_string();
         let shown = path_below(root, path);
         let app = path.ancestors().skip(1).find(|folder| is_agent(folder)).and_then(agent_folder);
-        SetPath { path: path.to_path_buf(), shown, stem, app: app.map(|agent| agent.name) }
+        let app = app.map(|agent| agent.name);
+        let columns = ColumnMap::default();
+        SetPath { path: path.to_path_buf(), shown, stem, app, columns, is_unknown_data: false }
     }
 
     /// Whether the file's name is that of a data set, which is for scoring rather than for running, and not of ADK's.
@@ -103,6 +109,12 @@ impl Workspace {
     /// Opens a folder, or a file, which is then the only set. The workspace's root is searched upwards ([`root_of`]);
     /// only the sets in the opened folder are listed.
     pub fn open(path: &Path) -> Result<Workspace, WorkspaceError> {
+        Workspace::open_with(path, &ColumnMap::default())
+    }
+
+    /// Like [`Workspace::open`], with columns that are mapped on the command line: they replace those of the
+    /// configuration, unless there are none.
+    pub fn open_with(path: &Path, columns: &ColumnMap) -> Result<Workspace, WorkspaceError> {
         let io = |source| WorkspaceError::Io { path: path.display().to_string(), source };
         let opened = named_path(path).map_err(io)?;
         let is_file = fs::metadata(&opened).map_err(io)?.is_file();
@@ -112,8 +124,11 @@ impl Workspace {
         };
         let root = root_of(&folder);
         let mut workspace = Workspace { config: read_config(&root)?, root, ..Workspace::default() };
+        if !columns.is_empty() {
+            workspace.config.columns = columns.clone();
+        }
         if is_file {
-            workspace.add_set(&opened);
+            workspace.sets.push(workspace.set_path(&opened));
             workspace.folders.push(folder.clone());
         } else {
             let mut walk = Walk { looks_for_sets: true, ..Walk::default() };
@@ -144,8 +159,9 @@ impl Workspace {
         self.folders.dedup();
     }
 
-    fn add_set(&mut self, path: &Path) {
-        self.sets.push(SetPath::of_file(path, &self.root));
+    /// A file of the workspace.
+    pub fn set_path(&self, path: &Path) -> SetPath {
+        SetPath { columns: self.config.columns.clone(), ..SetPath::of_file(path, &self.root) }
     }
 
     /// The folder of an agent by name. If several have the name, one that contains the file is preferred.
@@ -198,32 +214,41 @@ impl Walk {
                     true => self.linked.push((path, depth + 1)),
                     false => self.folder(workspace, &path, depth + 1),
                 }
-            } else if self.looks_for_sets && kind.is_file() && self.holds_cases(&path, &name) {
-                workspace.add_set(&path);
+            } else if self.looks_for_sets && kind.is_file() {
+                let content = self.content(&path, &name, &workspace.config.columns);
+                let is_unknown_data = content == FileContent::UnknownData;
+                if content != FileContent::Other {
+                    workspace.sets.push(SetPath { is_unknown_data, ..workspace.set_path(&path) });
+                }
             }
         }
     }
 
-    /// Whether a file contains cases, by its name or by its beginning, and is not a result that evaltrail wrote. The
-    /// number of files that are read is limited.
-    fn holds_cases(&mut self, path: &Path, name: &str) -> bool {
+    /// What a file contains, by its name or by its beginning; a result that evaltrail wrote is none of a workspace's
+    /// sets. The number of files that are read is limited.
+    fn content(&mut self, path: &Path, name: &str, columns: &ColumnMap) -> FileContent {
         const LOOKED_INTO: usize = 5000;
         if name.ends_with(super::beside::NOTES_ENDING) {
-            return false;
+            return FileContent::Other;
         }
         let is_named_as_set = name.ends_with(".evalset.json") || name.ends_with(".test.json");
-        let maybe = DATA.iter().any(|ending| name.ends_with(ending)) && name != "test_config.json";
-        if !is_named_as_set && !maybe {
-            return false;
-        }
-        if self.looked_into >= LOOKED_INTO {
-            return is_named_as_set;
+        let by_name = if is_named_as_set { FileContent::Cases } else { FileContent::Other };
+        let maybe = DATA.iter().chain(ARCHIVES).any(|ending| name.ends_with(ending));
+        if !maybe || name == "test_config.json" || self.looked_into >= LOOKED_INTO {
+            return by_name;
         }
         self.looked_into += 1;
-        let Ok(head) = head_of(path) else { return is_named_as_set };
-        (is_named_as_set || looks_like_cases(name, &head))
-            && !is_own_result(&head)
-            && !self.written.get_or_init(|| WrittenFiles::load(Places::find().as_ref())).contains(path)
+        let Ok(head) = read_head(path, HEAD) else { return by_name };
+        let content = match content_of(name, &head, columns) {
+            FileContent::UnknownData if is_named_as_set => FileContent::Cases,
+            FileContent::UnknownData if name.ends_with(super::beside::STUBS_ENDING) => FileContent::Other,
+            FileContent::Other => by_name,
+            content => content,
+        };
+        let is_result = content != FileContent::Other
+            && (is_own_result(&decoded_text(&head))
+                || self.written.get_or_init(|| WrittenFiles::load(Places::find().as_ref())).contains(path));
+        if is_result { FileContent::Other } else { content }
     }
 
     /// Visits the targets of links to folders, unless they were already visited.
@@ -245,18 +270,11 @@ fn kind_within(entry: &DirEntry, root: &Path) -> Option<(FileType, bool)> {
     Some((fs::metadata(target).ok()?.file_type(), true))
 }
 
-/// Endings of files that may contain cases.
-pub(super) const DATA: &[&str] = &[".jsonl", ".ndjson", ".csv", ".tsv", ".json"];
-
 /// The name of a file of cases, without its ending.
 fn stem_of(name: &str) -> &str {
     let endings = [".evalset.json", ".test.json"].iter().chain(DATA);
     let stem = endings.into_iter().find_map(|ending| name.strip_suffix(ending));
     stem.filter(|stem| !stem.is_empty()).unwrap_or(name)
-}
-
-fn head_of(path: &Path) -> io::Result<String> {
-    Ok(String::from_utf8_lossy(&read_head(path, HEAD)?).into_owned())
 }
 
 /// A path with the links in its folders resolved. If the file itself is a link, it is not resolved: the set belongs to

@@ -11,7 +11,10 @@
 
 use super::agent_data::agent_data;
 use super::calls::{decoded, is_nothing, trajectory};
+use super::columns::ColumnMap;
+use super::layout::recognise;
 use super::row_turns::{RowTurns, in_text, without_actions};
+use super::turns::{is_blank, message_list, single_text, turn_of_messages};
 use super::{recorded, rubrics};
 use crate::domain::{
     Content, Conversation, EvalCase, Invocation, InvocationEvent, Saved, Trajectory, plausible_seconds,
@@ -52,12 +55,18 @@ const KNOWN: &[&str] = &[
     "failure",
 ];
 
-/// Reads a row. `eval_id` is the row's id in the list of cases.
-pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
+/// Reads a row of any tool. `eval_id` is the row's id in the list of cases.
+pub(in crate::formats) fn case(row: &Value, columns: &ColumnMap, eval_id: &str) -> Read<EvalCase> {
+    let recognised = recognise(row, columns)?;
+    case_of_row(Node::top(&recognised.row), eval_id).map_err(|error| recognised.in_file(error))
+}
+
+fn case_of_row(node: Node, eval_id: &str) -> Read<EvalCase> {
     node.object()?;
     let mut talk = conversation(node)?;
     expectations(node, &mut talk)?;
     outcome(node, &mut talk)?;
+    talk.expected.iter_mut().for_each(|turn| turn.is_data = true);
     let latency_s = cell(node, "latency_in_seconds").map(seconds).transpose()?.flatten();
     let failed = cell(node, "failure").and_then(|cell| lax_float(cell.value)).map(|flag| flag >= 1.0);
     if failed == Some(true) && talk.error.is_none() {
@@ -85,8 +94,17 @@ pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
             Saved { turns, latency_s, failed, error, state }
         }),
         recorded: recorded::columns(node),
-        extra: node.others(KNOWN).into_iter().filter(|(key, _)| !recorded::is_column(key)).collect(),
+        extra: others(node),
     })
+}
+
+/// The columns without a meaning of their own. Rubrics as an object, which ragas has, are descriptions of scores.
+fn others(node: Node) -> serde_json::Map<String, Value> {
+    let mut others = node.others(KNOWN);
+    others.retain(|key, _| !recorded::is_column(key));
+    let scale = node.get("rubrics").filter(|rubrics| rubrics.value.is_object());
+    others.extend(scale.map(|scale| ("rubrics".to_string(), scale.value.clone())));
+    others
 }
 
 /// A duration; `None` for a text that stands for no value.
@@ -111,8 +129,9 @@ fn cell<'a>(node: Node<'a>, key: &'a str) -> Option<Node<'a>> {
 
 /// Reads the conversation, and the saved turns if the same field contains them.
 fn conversation(node: Node) -> Read<RowTurns> {
-    let prompt = cell(node, "prompt").or_else(|| cell(node, "source"));
-    let prompt = prompt.map(|prompt| spoken(prompt, "user")).transpose()?;
+    let asked = cell(node, "prompt").or_else(|| cell(node, "source"));
+    let messages = asked.filter(|asked| message_list(asked.value).is_some());
+    let prompt = asked.filter(|_| messages.is_none()).map(|prompt| spoken(prompt, "user")).transpose()?;
     if let Some(data) = cell(node, "agent_data").filter(|data| opened(data.value).get("turns").is_some())
         && let Some(talk) = agent_data(data, prompt.as_ref())?
     {
@@ -126,8 +145,21 @@ fn conversation(node: Node) -> Read<RowTurns> {
     if let Some(list) = cell(node, "reference_outputs").or_else(|| cell(node, "outputs")) {
         let expected = in_text(list, |list| Ok(messages::conversation(list)?.turns))?;
         let known = cell(node, "reference_outputs").is_some();
-        let expected = if known { expected } else { expected.iter().map(without_actions).collect() };
+        let mut expected: Vec<Invocation> =
+            if known { expected } else { expected.iter().map(without_actions).collect() };
+        // Lists of outputs may begin after the user's message.
+        if let (Some(first), Some(prompt)) = (expected.first_mut(), prompt)
+            && is_blank(&first.user)
+        {
+            first.user = prompt;
+        }
         return Ok(RowTurns { expected, ..RowTurns::default() });
+    }
+    if let Some(list) = messages {
+        return in_text(list, |list| {
+            let turns = messages::conversation(list)?.turns;
+            Ok(RowTurns { expected: earlier_as_history(turns), ..RowTurns::default() })
+        });
     }
     if let Some(request) = cell(node, "request") {
         return in_text(request, request_turns);
@@ -220,6 +252,8 @@ fn spoken(node: Node, role: &str) -> Read<Content> {
             Some(last) => adk::read_content(last),
             None => Ok(Content::default()),
         },
+        // What Vertex's client writes for a response without content.
+        Value::Object(map) if map.is_empty() => Ok(Content::default()),
         Value::Object(map) if map.contains_key("text") => Ok(Content::text(role, node.need("text")?.str()?)),
         Value::Number(_) | Value::Bool(_) => Ok(Content::text(role, node.value.to_string())),
         // A response that is itself a tool call: {"content": "", "tool_calls": […]}.
@@ -230,14 +264,38 @@ fn spoken(node: Node, role: &str) -> Read<Content> {
 
 /// Reads what is expected in the last turn.
 fn expectations(node: Node, talk: &mut RowTurns) -> Read<()> {
-    let Some(last) = talk.expected.last_mut() else { return Ok(()) };
     if let Some(reference) = cell(node, "reference") {
-        last.final_response = Some(spoken(reference, "model")?);
+        expected_response(reference, talk)?;
     }
+    let Some(last) = talk.expected.last_mut() else { return Ok(()) };
     if let Some(node) = cell(node, "reference_trajectory")
         && let Some(calls) = trajectory(node)?
     {
         last.trajectory = listed(calls);
+    }
+    Ok(())
+}
+
+/// Reads a reference: a text, a content, or the messages of the agent. An empty one is none.
+fn expected_response(reference: Node, talk: &mut RowTurns) -> Read<()> {
+    if let Some(found) = turn_of_messages(reference)? {
+        let Some(last) = talk.expected.last_mut() else { return Ok(()) };
+        last.final_response = found.turn.final_response;
+        last.trajectory = found.turn.trajectory;
+        if talk.expected.len() == 1 && !found.before.is_empty() {
+            // The reference is the whole conversation, and begins with the prompt.
+            let user = found.turn.user;
+            talk.expected[0].user = user;
+            talk.expected.splice(0..0, found.before);
+        }
+        return Ok(());
+    }
+    let content = match single_text(&reference)? {
+        Some(text) => Content::text("model", text),
+        None => spoken(reference, "model")?,
+    };
+    if let (Some(last), false) = (talk.expected.last_mut(), is_blank(&content)) {
+        last.final_response = Some(content);
     }
     Ok(())
 }
@@ -266,7 +324,14 @@ fn outcome(node: Node, talk: &mut RowTurns) -> Read<()> {
     if let Some(events) = cell(node, "intermediate_events") {
         last.trajectory = Trajectory::Events(in_text(events, |list| list.items()?.map(event).collect())?);
     }
-    let response = cell(node, "response").map(answer).transpose()?.flatten();
+    let said = cell(node, "response");
+    let response = match said.map(turn_of_messages).transpose()?.flatten() {
+        Some(found) => {
+            last.trajectory = found.turn.trajectory;
+            found.turn.final_response.map(Ok)
+        }
+        None => said.map(answer).transpose()?.flatten(),
+    };
     let candidate = cell(node, "responses").map(|list| in_text(list, first_candidate)).transpose()?.flatten();
     match response.or(candidate) {
         Some(Ok(content)) => last.final_response = Some(content),

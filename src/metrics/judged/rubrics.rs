@@ -5,7 +5,9 @@ use super::{
     AnswerShape, Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text, fill,
     is_answered, is_history, majority, read_samples, rubric_careful, rubric_reply,
 };
-use crate::domain::{Asked, Criterion, Invocation, QuestionId, Reading, Rubric, RubricScore, Sample, Votes};
+use crate::domain::{
+    Asked, Criterion, Invocation, QuestionId, RUBRIC_KINDS, Reading, Rubric, RubricScore, Sample, Votes,
+};
 use crate::metrics::measure::{Evidence, mean};
 use crate::metrics::unusable::Unusable;
 use serde_json::Value;
@@ -22,9 +24,9 @@ impl Quality {
     /// The type of rubrics that it reads from an eval set.
     fn kind(self) -> &'static str {
         match self {
-            Quality::FinalResponse => "FINAL_RESPONSE_QUALITY",
-            Quality::ToolUse => "TOOL_USE_QUALITY",
-            Quality::Trajectory => "TRAJECTORY_QUALITY",
+            Quality::FinalResponse => RUBRIC_KINDS[0],
+            Quality::ToolUse => RUBRIC_KINDS[1],
+            Quality::Trajectory => RUBRIC_KINDS[2],
         }
     }
 
@@ -43,17 +45,12 @@ impl Quality {
     }
 }
 
-/// Whether some metric reads rubrics of this type from an eval set.
-pub fn is_rubric_kind(kind: &str) -> bool {
-    [Quality::FinalResponse, Quality::ToolUse, Quality::Trajectory]
-        .iter()
-        .any(|quality| quality.kind() == kind)
-}
-
 pub(in crate::metrics) struct Rubrics {
     quality: Quality,
     /// The criterion's own, which apply to every turn.
     rubrics: Vec<Rubric>,
+    /// The only group of the set's rubrics that is read.
+    group: Option<String>,
     samples: u32,
     with_intermediate: bool,
     reading: Reading,
@@ -69,6 +66,7 @@ impl Rubrics {
         Ok(Rubrics {
             quality,
             rubrics: criterion_rubrics(criterion)?,
+            group: group_name(criterion)?,
             samples: options.samples(),
             with_intermediate: super::with_intermediate(criterion)?,
             reading,
@@ -83,16 +81,19 @@ impl Rubrics {
 
     fn together(&self, case: &[Rubric], of_turn: &[Rubric], turn: usize) -> Result<Vec<Rubric>, String> {
         let in_set = case.iter().chain(of_turn);
-        let in_set = in_set.filter(|rubric| rubric.kind.as_deref() == Some(self.quality.kind()));
+        let is_chosen = |rubric: &&Rubric| self.group.is_none() || rubric.group == self.group;
+        let in_set = in_set.filter(|rubric| rubric.read_as() == Some(self.quality.kind())).filter(is_chosen);
         let all: Vec<Rubric> = self.rubrics.iter().chain(in_set).cloned().collect();
         for (at, rubric) in all.iter().enumerate() {
             if all[..at].iter().any(|other| other.id == rubric.id) {
                 return Err(format!("two rubrics have the id {:?}; ids must differ", rubric.id));
             }
         }
+        let of_group =
+            self.group.as_ref().map(|group| format!(" in the group {group:?}")).unwrap_or_default();
         match all.is_empty() {
             true => Err(format!(
-                "turn {} has no rubrics: the criterion names none, and the set has none of type {} for it",
+                "turn {} has no rubrics: the criterion names none, and the set has none of type {} for it{of_group}",
                 turn + 1,
                 self.quality.kind()
             )),
@@ -300,6 +301,19 @@ fn all_instructions(turns: &[Invocation]) -> String {
     blocks.join("\n\n")
 }
 
+/// The group of rubrics that a criterion chooses.
+fn group_name(criterion: &Criterion) -> Result<Option<String>, Unusable> {
+    match criterion.option("rubric_group_name", "rubricGroupName") {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(name)) if !name.is_empty() => Ok(Some(name.clone())),
+        Some(other) => Err(Unusable::Option {
+            option: "rubric_group_name",
+            expected: "the name of a group in rubric_groups",
+            found: other.to_string(),
+        }),
+    }
+}
+
 /// The rubrics in the options of a criterion.
 pub fn criterion_rubrics(criterion: &Criterion) -> Result<Vec<Rubric>, Unusable> {
     let wrong = |found: &Value| Unusable::Option {
@@ -323,6 +337,7 @@ pub fn criterion_rubrics(criterion: &Criterion) -> Result<Vec<Rubric>, Unusable>
             text: text(content, "text_property", "textProperty"),
             description: text(value, "description", "description"),
             kind: text(value, "type", "type"),
+            group: None,
         })
     };
     rubrics.iter().map(read).collect()
