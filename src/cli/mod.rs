@@ -35,6 +35,7 @@ mod run_labels;
 mod runs;
 mod select;
 mod share;
+mod standard_input;
 mod trust;
 mod uploader;
 mod version;

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The arguments that `run` and `score` share.
 #[derive(Args, Debug)]
 pub(super) struct CaseArgs {
-    /// Files or folders; PATH:id,id selects only these cases
+    /// Files or folders; PATH:id,id selects only these cases; - is standard input
     #[arg(required = true, value_name = "PATH[:ID,ID]")]
     pub(super) paths: Vec<String>,
     /// File of criteria, in the format of ADK's test_config.json

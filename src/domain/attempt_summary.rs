@@ -1,8 +1,8 @@
 //! The summary of an attempt: what lists, filters and tables need of it.
 
 use super::{
-    Attempt, AttemptKey, Cause, Finding, FindingRule, MetricResult, Spent, Status, ToolCounts, ToolUse,
-    TurnEnd,
+    Attempt, AttemptKey, Cause, Finding, FindingRule, Invocation, MetricResult, Spent, Status, ToolCounts,
+    ToolUse, TurnEnd,
 };
 use serde::{Deserialize, Serialize};
 
@@ -55,7 +55,7 @@ pub struct AttemptSummary {
     pub causes: Vec<Cause>,
     /// A hash of the tool calls of all turns, with their arguments: equal for equal trajectories.
     pub trajectory: u64,
-    /// How the agent ended the last turn.
+    /// How the agent ended the last of the turns that it did not complete; answered if it completed all.
     pub end: TurnEnd,
     /// How the calls of tools were answered, if evaltrail answered them.
     pub tools: Option<ToolCounts>,
@@ -91,7 +91,12 @@ impl AttemptSummary {
     pub fn title(&self, repeat: u32) -> String {
         let repeat = if repeat > 1 { format!(" #{}", self.key.attempt) } else { String::new() };
         let alone = self.turn.map(|turn| format!(" (turn {turn} alone)")).unwrap_or_default();
-        format!("{}{repeat}{alone}", self.eval_id)
+        format!("{}{repeat}{alone}", self.shown_id())
+    }
+
+    /// The case's id, also if it is empty.
+    pub fn shown_id(&self) -> &str {
+        if self.eval_id.is_empty() { "(no id)" } else { &self.eval_id }
     }
 
     /// The allowed variant of the trajectory that matched, if a score is based on one.
@@ -204,11 +209,15 @@ impl Attempt {
             first_failed_turn: first_failed_turn(self),
             causes: self.causes(),
             trajectory: trajectory_hash(self),
-            end: self.actual.last().map(|turn| turn.end).unwrap_or_default(),
+            end: last_end(&self.actual),
             tools: self.tool_use.as_ref().map(ToolUse::counts),
             undecided: undecided(self),
         }
     }
+}
+
+fn last_end(turns: &[Invocation]) -> TurnEnd {
+    turns.iter().rev().map(|turn| turn.end).find(|end| !end.is_answered()).unwrap_or_default()
 }
 
 fn trajectory_hash(attempt: &Attempt) -> u64 {

@@ -1,6 +1,6 @@
 //! Eval sets and eval cases.
 
-use super::{Invocation, MetricResult};
+use super::{Invocation, MetricResult, Part};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -73,6 +73,21 @@ impl EvalCase {
             Conversation::Turns(turns) => turns,
             Conversation::Scenario(_) => &[],
         }
+    }
+
+    /// Why the case cannot be sent to an agent, if a row of a data set has no prompt: it may have another name.
+    pub fn missing_prompt(&self) -> Option<String> {
+        let is_blank = |turn: &Invocation| turn.user.parts.iter().all(Part::is_blank);
+        let lacks = self.turns().iter().any(|turn| turn.is_data && !turn.history && is_blank(turn));
+        let named = self.extra.iter().filter(|(_, value)| value.is_string());
+        let names: Vec<&str> = named.map(|(name, _)| name.as_str()).collect();
+        lacks.then(|| match names.is_empty() {
+            true => "the row has no prompt".into(),
+            false => format!(
+                "the row has no prompt; its other columns are {}: --columns prompt=NAME reads one as the prompt",
+                names.join(", ")
+            ),
+        })
     }
 }
 

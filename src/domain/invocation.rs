@@ -58,7 +58,12 @@ impl Invocation {
 
     /// The turn as an agent reported it: how it ended, and whether all calls are among its events.
     pub fn with_end(mut self, end: TurnEnd, has_all_calls: bool) -> Invocation {
-        self.end = end;
+        // A tool that continues is an end without a response only if the agent said nothing about it.
+        let is_said = |content: &Content| content.parts.iter().any(|part| part.has_text() && !part.thought);
+        self.end = match end {
+            TurnEnd::LongRunning if self.final_response.as_ref().is_some_and(is_said) => TurnEnd::Answered,
+            end => end,
+        };
         self.trajectory = match self.trajectory {
             Trajectory::Events(events) if !has_all_calls => Trajectory::Partial(events),
             trajectory => trajectory,

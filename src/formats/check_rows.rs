@@ -5,6 +5,7 @@ use super::foreign::of_text;
 use super::problem::FileProblem;
 use super::vertex::NEEDED;
 use super::{Form, ReadAs, SetFile};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -19,24 +20,32 @@ pub fn check_rows(text: &str, read_as: &ReadAs) -> Option<Vec<Issue>> {
     };
     let mut issues = Vec::new();
     let mut first: HashMap<String, usize> = HashMap::new();
+    let mut lacks_prompt = false;
     for at in 0..file.len() {
-        if let Err(problem) = file.case(at) {
-            issues.push(unreadable(problem));
+        match file.case(at) {
+            Err(problem) => issues.push(unreadable(problem)),
+            // Once for a file, and only if another column may be the prompt.
+            Ok(case) if !lacks_prompt && case.extra.values().any(Value::is_string) => {
+                if let Some(message) = case.missing_prompt() {
+                    lacks_prompt = true;
+                    issues.push(warning(file.line_of(at), message));
+                }
+            }
+            Ok(_) => {}
         }
         let id = file.eval_id(at).into_owned();
         if let Some(before) = first.insert(id.clone(), at)
             && file.form != Form::EvaluationResult
         {
-            issues.push(Issue {
-                severity: Severity::Warning,
-                line: file.line_of(at),
-                column: 1,
-                path: String::new(),
-                message: format!("the id {id:?} is already used by row {}", before + 1),
-            });
+            let message = format!("the id {id:?} is already used by row {}", before + 1);
+            issues.push(warning(file.line_of(at), message));
         }
     }
     Some(issues)
+}
+
+fn warning(line: usize, message: String) -> Issue {
+    Issue { severity: Severity::Warning, line, column: 1, path: String::new(), message }
 }
 
 fn unreadable(problem: FileProblem) -> Issue {

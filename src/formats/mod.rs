@@ -7,6 +7,7 @@
 //! ```
 
 pub mod adk;
+mod agents_cli;
 mod answers;
 pub mod form;
 mod index;
@@ -34,6 +35,7 @@ pub mod spans;
 pub mod vertex;
 
 pub use adk::blank_set;
+pub use agents_cli::{AGENTS_CLI_CONFIGS, ConfiguredKind, ConfiguredMetric, read_agents_cli_config};
 pub use answers::{RecordedResponses, read_responses};
 pub use check_rows::check_rows;
 pub use convert::{Converted, Fresh, Target, convert};

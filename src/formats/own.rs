@@ -22,6 +22,7 @@ pub const REPORT_COLUMNS: &[&str] = &[
     "tools_live",
     "tools_missing",
     "reason",
+    "position",
 ];
 
 /// The first key of a report in JSON, and of each row of one in Vertex's table.
@@ -40,8 +41,8 @@ pub fn is_own_result(head: &str) -> bool {
 fn is_csv_report(head: &str) -> bool {
     let line = head.lines().next().unwrap_or_default();
     let columns: Vec<&str> = line.split([',', ';', '\t']).map(|name| name.trim_matches('"')).collect();
-    // Reports of older versions have no reasons.
-    columns.starts_with(&REPORT_COLUMNS[..REPORT_COLUMNS.len() - 1])
+    // Reports of older versions have neither reasons nor positions.
+    columns.starts_with(&REPORT_COLUMNS[..REPORT_COLUMNS.len() - 2])
 }
 
 fn is_json_result(head: &str) -> bool {

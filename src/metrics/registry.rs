@@ -122,7 +122,13 @@ impl Scored {
                 let outcome = measure.measure(evidence, self.criterion.threshold);
                 result(&self.criterion, self.direction, outcome).with_finite_scores()
             }
-            Err(why) => not_evaluated(&self.criterion, evidence.actual.len(), &why.to_string()),
+            Err(why) => {
+                let result = not_evaluated(&self.criterion, evidence.actual.len(), &why.to_string());
+                MetricResult {
+                    status: informational_without_threshold(&self.criterion, result.status),
+                    ..result
+                }
+            }
         }
     }
 }

@@ -58,7 +58,7 @@ fn sentence(finding: &Finding) -> String {
         FindingRule::ArgumentsExtra => {
             format!("{} has arguments and none at all are expected", call(finding))
         }
-        FindingRule::OrderDiffers => "the calls come in another order".into(),
+        FindingRule::OrderDiffers => "the same calls in another order".into(),
         FindingRule::ToolForbidden => format!("{tool} is forbidden and was called"),
         FindingRule::ToolCalledTooRarely if actual == "0" && expected == "1" => {
             format!("{tool} was not called")

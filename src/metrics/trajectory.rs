@@ -146,7 +146,13 @@ pub(super) fn findings_of(
     actual: &[&ToolCall],
 ) -> Vec<Finding> {
     let mut found = Vec::new();
-    for pair in &align(expected, actual).pairs {
+    let pairs = align(expected, actual).pairs;
+    let has_changed = pairs.iter().any(|pair| pair.kind == PairKind::Changed);
+    if has_changed && !options.ignore_args && are_same_calls(expected, actual) {
+        // Calls of one tool that were exchanged do not differ in their arguments.
+        return vec![Finding::of(FindingRule::OrderDiffers)];
+    }
+    for pair in &pairs {
         match (pair.kind, pair.expected, pair.actual) {
             (PairKind::Changed, Some(e), Some(a)) if !options.ignore_args => {
                 found.extend(changed_call(e, expected[e], actual[a]));
@@ -171,6 +177,12 @@ pub(super) fn findings_of(
         found = unlike_as_json(expected, actual);
     }
     found
+}
+
+/// Whether both lists have the same calls, in any order.
+fn are_same_calls(expected: &[&ToolCall], actual: &[&ToolCall]) -> bool {
+    let options = TrajectoryOptions { match_type: MatchType::AnyOrder, ignore_args: false };
+    expected.len() == actual.len() && trajectory_matches(options, expected, actual)
 }
 
 /// Differences between calls that are equal as Python compares them, where `true` is 1; without any, their order.

@@ -44,6 +44,7 @@ fn row(state: &RunState, ended: &EndedAttempt, metrics: &[String]) -> io::Result
     let reason = text(ended.reason());
     cells.extend([0, 1, 2, 3, 4].map(|at| tools.map_or(String::new(), |counts| counts[at].to_string())));
     cells.push(reason);
+    cells.push((state.plan.cases.index(attempt.key.case) + 1).to_string());
     for name in metrics {
         let metric = attempt.metrics.iter().find(|metric| metric.metric == *name);
         cells.push(metric.and_then(|metric| metric.score).map(|score| score.to_string()).unwrap_or_default());

@@ -25,6 +25,8 @@ struct CaseFields<'a> {
     eval_set: &'a str,
     file: &'a str,
     eval_id: &'a str,
+    /// The position of the case in the file, from 1.
+    position: usize,
     attempt: u32,
     status: Status,
     adk_status: u8,
@@ -52,6 +54,7 @@ impl Serialize for WrittenCase<'_> {
             eval_set: &set.id,
             file: &set.file,
             eval_id: &attempt.eval_id,
+            position: self.plan.cases.index(attempt.key.case) + 1,
             attempt: attempt.key.attempt,
             status: attempt.status,
             adk_status: attempt.adk_status.adk(),

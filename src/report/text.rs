@@ -189,7 +189,17 @@ fn failures(state: &RunState, paint: Paint) -> String {
         let _ = writeln!(out, "{}", paint.bold("each for its own reason"));
     }
     let indent = if headline.is_some() { "    " } else { "" };
-    list(state, found.alone.iter().map(|at| &failed[*at]), FAILURES_LISTED, indent, paint, &mut out);
+    for at in found.alone.iter().take(FAILURES_LISTED) {
+        list(state, std::iter::once(&failed[*at]), 1, indent, paint, &mut out);
+        if let Some(change) = change_for(state, &failed, &[*at]) {
+            let words = format!("{indent}    would pass with {}", clean_line(&change));
+            let _ = writeln!(out, "{}", paint.faint(&words));
+        }
+    }
+    let unlisted = found.alone.len().saturating_sub(FAILURES_LISTED);
+    if unlisted > 0 {
+        let _ = writeln!(out, "{indent}… and {unlisted} more");
+    }
     if groups.iter().any(|group| !group.is_heading && group.members.len() > LISTED_OF_GROUP)
         || found.alone.len() > FAILURES_LISTED
         || more > 0
@@ -241,7 +251,7 @@ fn list<'a>(
         let not_counted = why_not_counted(state, &attempt, state.passes_gate(attempt.key.case));
         let reason = format!("{not_counted}{}", attempt.reason());
         let reason = clean_line(&reason).into_owned();
-        let _ = writeln!(out, "{indent}{glyph} {set} › {}{rate}  {reason}", clean_line(&attempt.eval_id));
+        let _ = writeln!(out, "{indent}{glyph} {set} › {}{rate}  {reason}", clean_line(attempt.shown_id()));
     }
     if more > 0 {
         let _ = writeln!(out, "{indent}… and {more} more");

@@ -122,7 +122,7 @@ impl Workspace {
             Some(parent) if is_file => parent.to_path_buf(),
             _ => opened.clone(),
         };
-        let root = root_of(&folder);
+        let root = root_of(outside_own_folder(&folder));
         let mut workspace = Workspace { config: read_config(&root)?, root, ..Workspace::default() };
         if !columns.is_empty() {
             workspace.config.columns = columns.clone();
@@ -275,6 +275,12 @@ fn stem_of(name: &str) -> &str {
     let endings = [".evalset.json", ".test.json"].iter().chain(DATA);
     let stem = endings.into_iter().find_map(|ending| name.strip_suffix(ending));
     stem.filter(|stem| !stem.is_empty()).unwrap_or(name)
+}
+
+/// The folder that contains `.evaltrail`, for a folder in it: standard input is stored there.
+fn outside_own_folder(folder: &Path) -> &Path {
+    let own = folder.ancestors().find(|one| one.file_name().is_some_and(|name| name == ".evaltrail"));
+    own.and_then(Path::parent).unwrap_or(folder)
 }
 
 /// A path with the links in its folders resolved. If the file itself is a link, it is not resolved: the set belongs to

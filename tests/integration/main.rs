@@ -52,6 +52,7 @@ mod score;
 mod secrets;
 mod shards;
 mod stubs;
+mod tables;
 mod trial;
 mod past_runs;
 mod pytest_plugin;

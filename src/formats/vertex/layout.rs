@@ -437,3 +437,125 @@ fn path(column: &str, key: &str) -> Vec<Step> {
 fn step(text: &str) -> Step {
     text.parse().map_or_else(|_| Step::Key(text.to_string()), Step::Index)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::EvalCase;
+    use serde_json::json;
+
+    fn read(row: Value, columns: &str) -> Result<EvalCase, String> {
+        let columns = ColumnMap::parse(columns).unwrap();
+        super::super::case(&row, &columns, "x").map_err(|error| error.to_string())
+    }
+
+    /// The prompt, the reference, the response, and the names of the expected and of the made calls.
+    fn summary(row: Value) -> (String, String, String, Vec<String>, Vec<String>) {
+        let case = read(row.clone(), "").unwrap_or_else(|error| panic!("{error}: {row}"));
+        let last = case.turns().last().unwrap();
+        let done = case.saved.as_ref().and_then(|saved| saved.turns.last());
+        let names = |turn: &crate::domain::Invocation| {
+            turn.calls().iter().map(|call| call.name.clone()).collect::<Vec<_>>()
+        };
+        (
+            last.user.scored_text(),
+            last.response_text(),
+            done.map(|turn| turn.response_text()).unwrap_or_default(),
+            names(last),
+            done.map(names).unwrap_or_default(),
+        )
+    }
+
+    #[test]
+    fn rows_of_every_tool_have_a_prompt_and_what_is_expected() {
+        let user = json!({"role": "user", "content": "q"});
+        let said = |text: &str| json!({"role": "assistant", "content": text});
+        let call = json!({"role": "assistant", "content": null, "tool_calls": [
+            {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]});
+        let text = |text: &str| text.to_string();
+        let q = || text("q");
+        let none = Vec::<String>::new;
+        let f = || vec![text("f")];
+        let table = [
+            (json!({"user_input": "q", "reference": "r", "response": "a"}), (q(), text("r"), text("a"), none(), none())),
+            (
+                json!({"user_input": [user, call, said("a")], "reference_tool_calls": [{"name": "f", "args": {}}]}),
+                (q(), text(""), text("a"), f(), f()),
+            ),
+            (
+                json!({"input": "q", "actual_output": "a", "expected_output": "r",
+                       "tools_called": [{"name": "f", "input_parameters": {"x": 1}}], "expected_tools": []}),
+                (q(), text("r"), text("a"), none(), f()),
+            ),
+            (json!({"inputs": {"question": "q"}, "outputs": {"answer": "r"}}), (q(), text("r"), text(""), none(), none())),
+            (
+                json!({"inputs": {"a": "q"}, "outputs": {"answer": "a"}, "reference_outputs": {"answer": "r"}}),
+                (q(), text("r"), text("a"), none(), none()),
+            ),
+            (
+                json!({"inputs": {"messages": [user]}, "outputs": {"messages": [call, said("r")]}}),
+                (q(), text("r"), text(""), f(), none()),
+            ),
+            (json!({"input": [{"role": "system", "content": "s"}, user], "ideal": "r"}), (q(), text("r"), text(""), none(), none())),
+            (json!({"input": "q", "ideal": ["r"]}), (q(), text("r"), text(""), none(), none())),
+            (
+                json!({"item": {"question": "q", "correct_label": "r"}, "sample": {"output_text": "a"}}),
+                (q(), text("r"), text("a"), none(), none()),
+            ),
+            (json!({"id": 1, "input": "q", "target": "r"}), (q(), text("r"), text(""), none(), none())),
+            (
+                json!({"id": "x", "input_messages": [user], "expected_messages": [said("r")]}),
+                (q(), text("r"), text(""), none(), none()),
+            ),
+            (
+                json!({"vars": {"question": "q"}, "assert": [{"type": "contains", "value": "x"}, {"type": "equals", "value": "r"}]}),
+                (q(), text("r"), text(""), none(), none()),
+            ),
+            (json!({"frage": "q", "__expected": "r"}), (q(), text("r"), text(""), none(), none())),
+            (json!({"frage": "q", "__expected": "equals: r"}), (q(), text("r"), text(""), none(), none())),
+            (json!({"frage": "q", "__expected": "contains: r"}), (q(), text(""), text(""), none(), none())),
+            (json!({"input": {"question": "q"}, "expectedOutput": "r"}), (q(), text("r"), text(""), none(), none())),
+            (
+                json!({"turns": [user, {"role": "assistant", "content": "a", "tools_called": [{"name": "f"}]}]}),
+                (q(), text(""), text("a"), none(), f()),
+            ),
+            (json!({"inputs": "{'question': 'q'}", "outputs": "{'answer': 'r'}"}), (q(), text("r"), text(""), none(), none())),
+        ];
+        for (row, expected) in table {
+            assert_eq!(summary(row.clone()), expected, "{row}");
+        }
+    }
+
+    #[test]
+    fn errors_have_the_path_in_the_file() {
+        let said = |row: Value, columns: &str| read(row, columns).unwrap_err();
+        assert!(said(json!({"input": "q", "target": ["a", "b"]}), "").starts_with("$.target: expected one text"));
+        let error = said(json!({"inputs": {"a": "x", "b": "y"}, "outputs": {}}), "");
+        assert!(error.starts_with("$.inputs: expected one key that is the prompt"), "{error}");
+        assert!(error.contains("inputs.a, inputs.b"), "{error}");
+        let mapped = said(json!({"way": "[oops", "q": "x"}), "prompt=q,reference_trajectory=way");
+        assert!(mapped.starts_with("$.way: expected a list of calls"), "{mapped}");
+        let unknown = said(json!({"question": "q", "answer": "a"}), "");
+        assert!(unknown.contains("found the columns question, answer; map them with --columns"), "{unknown}");
+    }
+
+    #[test]
+    fn a_mapping_takes_precedence_and_the_rest_stays() {
+        let row = json!({"item": {"ticket": {"text": "q"}}, "gold": "r", "response": "a", "note": "n"});
+        let case = read(row, "prompt=item.ticket.text,reference=gold").unwrap();
+        let last = &case.turns()[0];
+        assert_eq!((last.user.scored_text(), last.response_text()), ("q".into(), "r".into()));
+        assert_eq!(case.extra["note"], "n");
+        assert!(last.is_data && case.missing_prompt().is_none());
+        let other = read(json!({"question": "q", "response": "a"}), "").unwrap();
+        assert!(other.missing_prompt().unwrap().contains("its other columns are question"));
+    }
+
+    #[test]
+    fn a_reference_without_content_is_none() {
+        for reference in [json!(null), json!(""), json!({}), json!({"response": null}), json!({"parts": []})] {
+            let case = read(json!({"prompt": "q", "reference": reference}), "").unwrap();
+            assert!(case.turns()[0].lacks_reference(), "{reference}");
+        }
+    }
+}

@@ -22,7 +22,7 @@ const RUBRICS: OptionInfo = option(
     "rubrics for every turn of every case, in addition to those in the set",
 );
 const GROUP: OptionInfo = option(
-    "rubric_group_name",
+    "rubric_group_key",
     "a name",
     "all groups",
     "the only group of rubric_groups in a data set whose rubrics are read",

@@ -303,11 +303,11 @@ fn all_instructions(turns: &[Invocation]) -> String {
 
 /// The group of rubrics that a criterion chooses.
 fn group_name(criterion: &Criterion) -> Result<Option<String>, Unusable> {
-    match criterion.option("rubric_group_name", "rubricGroupName") {
+    match criterion.option("rubric_group_key", "rubricGroupKey") {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(name)) if !name.is_empty() => Ok(Some(name.clone())),
         Some(other) => Err(Unusable::Option {
-            option: "rubric_group_name",
+            option: "rubric_group_key",
             expected: "the name of a group in rubric_groups",
             found: other.to_string(),
         }),
