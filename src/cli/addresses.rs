@@ -28,11 +28,13 @@ pub(super) fn with_copies(mut cli: Cli) -> anyhow::Result<Cli> {
             read_standard_input(&mut args.cases)?;
             args.cases.paths.iter_mut().try_for_each(copy_target)?;
             args.cases.config.iter_mut().try_for_each(copy_at)?;
+            args.cases.initial_session.iter_mut().try_for_each(copy_at)?;
         }
         Some(Command::Score(args)) => {
             read_standard_input(&mut args.cases)?;
             args.cases.paths.iter_mut().try_for_each(copy_target)?;
             args.cases.config.iter_mut().try_for_each(copy_at)?;
+            args.cases.initial_session.iter_mut().try_for_each(copy_at)?;
         }
         Some(Command::List(args)) => copy_target(&mut args.path)?,
         Some(Command::Check(args)) => args.paths.iter_mut().try_for_each(copy_at)?,

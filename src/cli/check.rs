@@ -3,17 +3,22 @@
 use super::Exit;
 use super::args::{CheckArgs, ColorWhen};
 use super::output::{paint, plural, say};
-use crate::domain::{CaseNotes, Status, clean_line};
+use crate::config::FILE_NAME;
+use crate::domain::{CaseNotes, Criterion, Status, clean_line};
 use crate::formats::adk::{Issue, Severity, check_text};
 use crate::formats::json::position;
-use crate::formats::{ColumnMap, FileProblem, Notes, ReadAs, check_rows, what_bytes_are};
+use crate::formats::{
+    AGENTS_CLI_CONFIGS, ColumnMap, ConfiguredKind, ConfiguredMetric, FileProblem, Notes, ReadAs, check_rows,
+    read_agents_cli_config, what_bytes_are,
+};
+use crate::metrics::{usable, wrong_rule};
 use crate::report::Paint;
 use crate::runner::Stamp;
 use crate::store::read_head;
 use crate::stubs::{StubError, StubFile, StubLine};
 use crate::workspace::{
     NOTES_ENDING, STUBS_ENDING, SetPath, SetProblem, Workspace, notes_path, open_set, read_set_text,
-    stubs_path,
+    read_text, stubs_path,
 };
 use serde_json::Value;
 use std::collections::HashSet;
@@ -33,6 +38,10 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
         }
     }
     let mut counts = [0usize; 3];
+    for (config, issue) in rules_of(&args.paths) {
+        counts[issue.severity as usize] += 1;
+        say(&line(&config, &issue, paint));
+    }
     for file in &files {
         for issue in issues_of(file, &files) {
             counts[issue.severity as usize] += 1;
@@ -51,6 +60,28 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
     Ok(if wrong { Exit::UsageError } else { Exit::Success })
 }
 
+/// The rules of `[[match]]` that cannot be applied, with the configuration that contains them.
+fn rules_of(paths: &[PathBuf]) -> Vec<(PathBuf, Issue)> {
+    let mut found: Vec<(PathBuf, Issue)> = Vec::new();
+    for workspace in paths.iter().filter_map(|path| Workspace::open(path).ok()) {
+        let config = workspace.root.join(FILE_NAME);
+        if found.iter().any(|(known, _)| *known == config) {
+            continue;
+        }
+        let text = read_text(&config).unwrap_or_default();
+        let starts = text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("[[match]]"));
+        let lines: Vec<usize> = starts.map(|(at, _)| at + 1).collect();
+        for (at, rule) in workspace.config.rules.iter().enumerate() {
+            let Some(message) = wrong_rule(rule) else { continue };
+            let line = lines.get(at).copied().unwrap_or(1);
+            let path = format!("match[{at}]");
+            let issue = Issue { severity: Severity::Error, line, column: 1, path, message };
+            found.push((config.clone(), issue));
+        }
+    }
+    found
+}
+
 /// The files to check: a file with any name and those beside it, or the eval sets, tests and configs of a folder.
 fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<Vec<SetPath>> {
     let workspace = Workspace::open_with(path, columns)?;
@@ -63,7 +94,8 @@ fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<Vec<SetPath>> {
     let mut folders: Vec<PathBuf> =
         files.iter().filter_map(|file| file.path.parent().map(Path::to_path_buf)).collect();
     folders.dedup();
-    let configs = folders.into_iter().flat_map(|folder| CONFIGS.map(|name| folder.join(name)));
+    let names = || ["test_config.json"].iter().chain(AGENTS_CLI_CONFIGS);
+    let configs = folders.into_iter().flat_map(|folder| names().map(move |name| folder.join(name)));
     let beside: Vec<SetPath> = files.iter().flat_map(|file| beside(&file.path).map(other)).collect();
     files.extend(configs.filter(|config| config.is_file()).map(other));
     files.extend(beside);
@@ -71,9 +103,6 @@ fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<Vec<SetPath>> {
     files.dedup_by(|a, b| a.path == b.path);
     Ok(files)
 }
-
-/// Files of criteria.
-const CONFIGS: [&str; 1] = ["test_config.json"];
 
 /// The notes and the stubs of a set that exist.
 fn beside(set: &Path) -> impl Iterator<Item = PathBuf> + use<> {
@@ -103,6 +132,7 @@ fn issues_of(set: &SetPath, files: &[SetPath]) -> Vec<Issue> {
             Err(error) => vec![stub_issue(Severity::Error, error)],
         },
         Ok(text) if name == "test_config.json" => check_text(&text, &name),
+        Ok(text) if AGENTS_CLI_CONFIGS.contains(&&*name) => issues_of_agents_cli(&text),
         Ok(text) => check_rows(&text, &ReadAs::named(&name, set.columns.clone()))
             .unwrap_or_else(|| check_text(&text, &name)),
         Err(error) => vec![Issue {
@@ -113,6 +143,27 @@ fn issues_of(set: &SetPath, files: &[SetPath]) -> Vec<Issue> {
             message: error.to_string(),
         }],
     }
+}
+
+/// The metrics in a config of agents-cli that cannot be computed here.
+fn issues_of_agents_cli(text: &str) -> Vec<Issue> {
+    let issue =
+        |severity, message: String| Issue { severity, line: 1, column: 1, path: String::new(), message };
+    let metrics = match read_agents_cli_config(text) {
+        Ok(metrics) => metrics,
+        Err(why) => return vec![issue(Severity::Error, why)],
+    };
+    let unavailable = |metric: ConfiguredMetric| match metric.kind {
+        ConfiguredKind::Unavailable(why) => {
+            Some(issue(Severity::Warning, format!("{}: not evaluated: {why}", metric.name)))
+        }
+        ConfiguredKind::Known(name) => {
+            let why = usable(&Criterion::new(&name, None)).err()?;
+            Some(issue(Severity::Warning, format!("{}: not evaluated: {why}", metric.name)))
+        }
+        _ => None,
+    };
+    metrics.into_iter().filter_map(unavailable).collect()
 }
 
 /// A file that is no text of cases, or that looks like data and has no known column: what it is, or what it lacks.

@@ -23,6 +23,9 @@ pub(super) struct CaseArgs {
     /// Read these columns of data sets as those that evaltrail knows, e.g. prompt=question,reference=answer
     #[arg(long, value_name = "KNOWN=NAME,...", value_parser = ColumnMap::parse, default_value = "", hide_default_value = true)]
     pub(super) columns: ColumnMap,
+    /// ADK's initial session file: the session of cases that name none
+    #[arg(long, value_name = "FILE", alias = "initial_session_file")]
+    pub(super) initial_session: Option<PathBuf>,
     /// Additional metrics, with their default options
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(super) metric: Vec<String>,

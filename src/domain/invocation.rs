@@ -218,3 +218,18 @@ pub struct Durations {
     /// Inside tools.
     pub tool: Option<f64>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_continues_in_the_background_only_without_a_text() {
+        let turn = |text: Option<&str>| {
+            let final_response = text.map(|text| Content::text("model", text));
+            Invocation { final_response, ..Invocation::default() }.with_end(TurnEnd::LongRunning, true).end
+        };
+        assert_eq!(turn(Some("Waiting for the manager.")), TurnEnd::Answered);
+        assert_eq!((turn(None), turn(Some(""))), (TurnEnd::LongRunning, TurnEnd::LongRunning));
+    }
+}

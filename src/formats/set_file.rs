@@ -14,7 +14,7 @@ use super::vertex::{
     self, ColumnMap, Frame, LineIndexer, Lines, NEEDED, Table, found_columns, header, is_known,
     unknown_columns,
 };
-use crate::domain::EvalCase;
+use crate::domain::{EvalCase, SessionInput};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -34,6 +34,8 @@ pub struct SetFile {
     cases: Cases,
     /// The columns that the user maps.
     columns: ColumnMap,
+    /// The session of cases that name none.
+    session: Option<Arc<SessionInput>>,
     /// Hashes of the ids with their positions, in that order; computed on first use.
     by_id: OnceLock<Arc<[(u64, u32)]>>,
     /// Cache of positions in the text.
@@ -98,6 +100,7 @@ impl SetFile {
                 cases: Cases::Document(entries, list),
                 source: Source::Held(text),
                 columns: read_as.columns.clone(),
+                session: None,
                 by_id: OnceLock::new(),
                 places: Arc::default(),
             }),
@@ -121,6 +124,7 @@ impl SetFile {
             source,
             cases: Cases::Lines(lines),
             columns: columns.clone(),
+            session: None,
             by_id: OnceLock::new(),
             places: Arc::default(),
         }
@@ -135,6 +139,7 @@ impl SetFile {
             source: Source::Held(Arc::from("")),
             cases: Cases::Recorded(cases.into()),
             columns: ColumnMap::default(),
+            session: None,
             by_id: OnceLock::new(),
             places: Arc::default(),
         }
@@ -192,6 +197,12 @@ impl SetFile {
                 found: format!("{} MB", bytes >> 20),
             });
         }
+        let case = self.case_in_file(at)?;
+        let given = || self.session.as_deref().cloned();
+        Ok(EvalCase { session_input: case.session_input.or_else(given), ..case })
+    }
+
+    fn case_in_file(&self, at: usize) -> Result<EvalCase, FileProblem> {
         match &self.cases {
             Cases::Document(entries, top) => self.case_of_document(&entries[at], at, top),
             Cases::Lines(lines) => self.case_of_line(lines, at),
@@ -279,6 +290,17 @@ impl SetFile {
             .map_err(|why| problem(String::new(), "a record of the table".into(), why))?;
         vertex::case(&row, &self.columns, table.id(at))
             .map_err(|error| problem(error.path.to_string(), error.expected, error.found))
+    }
+
+    /// The file, with a session for cases that name none.
+    pub fn with_session(self, session: Option<Arc<SessionInput>>) -> SetFile {
+        SetFile { session, ..self }
+    }
+
+    /// What the cases depend on besides the text, as text; empty if there is nothing.
+    pub(super) fn beside_text(&self) -> String {
+        let session = self.session.as_ref().and_then(|session| serde_json::to_string(session).ok());
+        format!("{}{}", self.columns.text(), session.unwrap_or_default())
     }
 
     /// The columns that the user maps.
@@ -390,6 +412,7 @@ fn other_forms(text: Arc<str>, fallback_id: &str, columns: &ColumnMap) -> Result
                 cases,
                 source,
                 columns: columns.clone(),
+                session: None,
                 by_id: OnceLock::new(),
                 places: Arc::default(),
             })

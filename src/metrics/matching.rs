@@ -169,6 +169,11 @@ fn augment(at: usize, fits: &[Vec<usize>], taken: &mut [Option<usize>], seen: &m
     false
 }
 
+/// Why a rule of `[[match]]` cannot be applied, as a message; `None` if it can.
+pub fn wrong_rule(rule: &MatchRule) -> Option<String> {
+    compile(rule).err().map(|why| why.to_string())
+}
+
 fn compile(rule: &MatchRule) -> Result<Rule, Unusable> {
     let wrong =
         |expected, found: &Value| Unusable::Option { option: "match", expected, found: value_text(found) };

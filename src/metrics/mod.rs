@@ -57,7 +57,7 @@ pub use judged::{
     adk_knows_model, criterion_rubrics, fill, replies,
 };
 pub use matched::MatchMode;
-pub use matching::{argument_paths, is_about};
+pub use matching::{argument_paths, is_about, wrong_rule};
 pub use measure::Evidence;
 pub use pattern::CallPattern;
 pub use porter::stem;

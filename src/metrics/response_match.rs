@@ -71,6 +71,7 @@ fn explain(turns: &[Turn], score: Option<f64>, threshold: Option<f64>, otherwise
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Content;
 
     /// (candidate, reference, F), computed by ADK 2.13.
     const KNOWN: &[(&str, &str, f64)] = &[
@@ -82,6 +83,16 @@ mod tests {
         ("it’s", "it's", 1.0),
         ("", "", 0.0),
     ];
+
+    /// ADK expects an empty response where a case has none; a row of a data set says nothing about it.
+    #[test]
+    fn only_rows_without_a_reference_have_no_score() {
+        let said = Invocation { final_response: Some(Content::text("model", "hi")), ..Invocation::default() };
+        let of_adk = Invocation::default();
+        let row = Invocation { is_data: true, ..Invocation::default() };
+        assert_eq!(turn(&of_adk, &said).score, Some(0.0));
+        assert_eq!((turn(&row, &said).score, turn(&row, &said).words().as_str()), (None, NO_REFERENCE));
+    }
 
     #[test]
     fn known_answers() {

@@ -290,6 +290,12 @@ mod tests {
         let swapped = [("set", json!({"id": "d2"})), ("get", json!({}))];
         assert!(said(MatchType::InOrder, &expected, &swapped).contains("came as call"));
         assert_eq!(said(MatchType::AnyOrder, &expected, &swapped), "2 calls as expected");
+        let towns = [("weather", json!({"town": "Oslo"})), ("weather", json!({"town": "Bergen"}))];
+        let exchanged = [towns[1].clone(), towns[0].clone()];
+        for kind in [MatchType::Exact, MatchType::InOrder] {
+            assert_eq!(said(kind, &towns, &exchanged), "the same calls in another order");
+        }
+        assert_eq!(said(MatchType::AnyOrder, &towns, &exchanged), "2 calls as expected");
         assert!(
             said(MatchType::Exact, &[("t", json!({"n": 3}))], &[("t", json!({"n": "3"}))])
                 .ends_with("the text \"3\" is not the number 3")

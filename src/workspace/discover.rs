@@ -2,6 +2,7 @@
 
 use super::sets::read_config_text;
 use crate::config::{ConfigFile, ConfigProblem, FILE_NAME};
+use crate::domain::SessionInput;
 use crate::domain::stored_path::path_below;
 use crate::formats::{ARCHIVES, ColumnMap, DATA, FileContent, HEAD, content_of, decoded_text, is_own_result};
 use crate::store::{Places, WrittenFiles, read_head};
@@ -10,6 +11,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, DirEntry, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Names that mark the root of a repository: a folder, or in worktrees a file.
 const VERSION_CONTROL: &[&str] = &[".git", ".hg", ".jj"];
@@ -56,6 +58,8 @@ pub struct SetPath {
     pub columns: ColumnMap,
     /// Whether the file was only found because it looks like data: it has no known column. Opening it says what it lacks.
     pub is_unknown_data: bool,
+    /// The session of cases that name none, from ADK's initial session file.
+    pub session: Option<Arc<SessionInput>>,
 }
 
 impl SetPath {
@@ -67,7 +71,7 @@ impl SetPath {
         let app = path.ancestors().skip(1).find(|folder| is_agent(folder)).and_then(agent_folder);
         let app = app.map(|agent| agent.name);
         let columns = ColumnMap::default();
-        SetPath { path: path.to_path_buf(), shown, stem, app, columns, is_unknown_data: false }
+        SetPath { path: path.to_path_buf(), shown, stem, app, columns, is_unknown_data: false, session: None }
     }
 
     /// Whether the file's name is that of a data set, which is for scoring rather than for running, and not of ADK's.

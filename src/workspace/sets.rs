@@ -61,7 +61,7 @@ pub fn open_set(set: &SetPath) -> Result<OpenSet, SetProblem> {
         ..HASHED_APART => (digest(), open()),
         _ => rayon::join(digest, open),
     };
-    Ok(OpenSet { file: file?, digest })
+    Ok(OpenSet { file: file?.with_session(set.session.clone()), digest })
 }
 
 /// Streams a file once to find its rows and compute its digest, without storing its text. The digest is computed
@@ -90,7 +90,8 @@ fn open_lines(set: &SetPath) -> Result<OpenSet, SetProblem> {
     drop(chunks);
     let digest = hashing.join().map_err(|_| std::io::Error::other("the digest could not be computed"))?;
     let source = Source::Outside(Arc::new(PiecesOf { path: set.path.clone(), file: Mutex::new(file) }));
-    Ok(OpenSet { file: SetFile::of_lines(indexer.finish(), source, &set.stem, &set.columns), digest })
+    let file = SetFile::of_lines(indexer.finish(), source, &set.stem, &set.columns);
+    Ok(OpenSet { file: file.with_session(set.session.clone()), digest })
 }
 
 /// Reads ranges of a file that stays open.

@@ -28,7 +28,8 @@ const RENAMED: &str = "{\"question\": \"q\", \"answer\": \"a\", \"ground_truth\"
 
 #[test]
 fn unknown_columns_are_named_and_can_be_mapped() {
-    let place = Place::new(&[("renamed.jsonl", RENAMED.into()), ("package.json", "{\"name\": \"x\"}".into())]);
+    let place =
+        Place::new(&[("renamed.jsonl", RENAMED.into()), ("package.json", "{\"name\": \"x\"}".into())]);
     let folder = place.path();
     let needed = "found the columns question, answer, ground_truth; map them with --columns";
     for args in [["check", "renamed.jsonl"], ["score", "renamed.jsonl"], ["list", "."], ["check", "."]] {
@@ -104,7 +105,8 @@ fn a_status_always_has_a_reason() {
     let rows = "{\"prompt\": [\"price\", \"details\"], \"predicted_trajectory\": \
                 [[{\"tool_name\": \"price\", \"tool_input\": {}}], [{\"tool_name\": \"details\", \"tool_input\": {}}]]}";
     let place = Place::new(&[("data.json", rows.into())]);
-    let why = "nothing to compare: the row has no reference or reference_trajectory (it has predicted_trajectory)";
+    let why =
+        "nothing to compare: the row has no reference or reference_trajectory (it has predicted_trajectory)";
     let out = ran(place.path(), &["score", "data.json", "--report", "junit=r.xml", "--report", "csv=r.csv"]);
     assert!(both(&out).matches(why).count() >= 2, "{}", both(&out));
     for report in ["r.xml", "r.csv"] {
@@ -134,7 +136,11 @@ fn groups_of_rubrics_survive_a_conversion() {
                 [{\"rubric_id\": \"confirms\", \"content\": {\"property\": {\"description\": \"Confirms.\"}}}]}}}]}";
     let place = Place::new(&[("d.json", rows.into())]);
     let checked = ran(place.path(), &["check", "d.json"]);
-    assert!(both(&checked).contains("0 errors") && both(&checked).contains("0 warnings"), "{}", both(&checked));
+    assert!(
+        both(&checked).contains("0 errors") && both(&checked).contains("0 warnings"),
+        "{}",
+        both(&checked)
+    );
     ran(place.path(), &["convert", "d.json", "-o", "d.evalset.json"]);
     let set: Value =
         serde_json::from_str(&std::fs::read_to_string(place.path().join("d.evalset.json")).unwrap()).unwrap();
@@ -197,7 +203,8 @@ fn cases_with_one_id_can_be_told_apart() {
     let place = Place::new(&[("d.jsonl", rows.into())]);
     let reports = ["--report", "junit=r.xml", "--report", "markdown=r.md", "--report", "html=r.html"];
     let out = ran(place.path(), &[&["score", "d.jsonl"], &reports[..]].concat());
-    let reports = ["r.xml", "r.md", "r.html"].map(|name| std::fs::read_to_string(place.path().join(name)).unwrap());
+    let reports =
+        ["r.xml", "r.md", "r.html"].map(|name| std::fs::read_to_string(place.path().join(name)).unwrap());
     for words in [both(&out)].iter().chain(&reports) {
         for position in ["(case 1)", "(case 2)"] {
             assert!(words.contains(position), "{words}");
@@ -211,7 +218,11 @@ fn cases_with_one_id_can_be_told_apart() {
 fn a_file_with_a_colon_is_listed_by_case() {
     let place = Place::new(&[("day:1.jsonl", "{\"id\":\"a\",\"prompt\":\"x\",\"response\":\"y\"}\n{\"id\":\"b\",\"prompt\":\"x\",\"response\":\"y\"}\n".into())]);
     let listed = ran(place.path(), &["list", "day:1.jsonl:b"]);
-    assert!(both(&listed).contains("    b\n") || text(&listed).lines().any(|line| line.trim() == "b"), "{}", both(&listed));
+    assert!(
+        both(&listed).contains("    b\n") || text(&listed).lines().any(|line| line.trim() == "b"),
+        "{}",
+        both(&listed)
+    );
     assert!(!text(&listed).lines().any(|line| line.trim() == "a"), "{}", both(&listed));
     let missing = ran(place.path(), &["list", "day:1.jsonl:c"]);
     assert!(both(&missing).contains("there is no case \"c\""), "{}", both(&missing));
@@ -219,7 +230,10 @@ fn a_file_with_a_colon_is_listed_by_case() {
 
 #[test]
 fn a_row_whose_prompt_has_another_name_is_not_sent() {
-    let place = Place::new(&[("d.jsonl", "{\"question\": \"q\", \"response\": \"a\", \"reference\": \"a\"}\n".into())]);
+    let place = Place::new(&[(
+        "d.jsonl",
+        "{\"question\": \"q\", \"response\": \"a\", \"reference\": \"a\"}\n".into(),
+    )]);
     let why = "the row has no prompt; its other columns are question: --columns prompt=NAME reads one as the prompt";
     let checked = ran(place.path(), &["check", "d.jsonl"]);
     assert!(both(&checked).contains(why), "{}", both(&checked));
@@ -233,12 +247,28 @@ fn what_check_misses_in_configs_and_rules_is_named() {
                [{\"user_content\": {\"parts\": [{\"text\": \"x\"}]}}]}]}";
     let place = Place::new(&[("s.evalset.json", set.into()), ("test_config.json", String::new())]);
     let checked = |user: &str| {
-        let config = format!("{{\"criteria\": {{\"response_match_score\": 0.8}}, \"userSimulatorConfig\": {{\"type\": \"{user}\"}}}}");
+        let config = format!(
+            "{{\"criteria\": {{\"response_match_score\": 0.8}}, \"userSimulatorConfig\": {{\"type\": \"{user}\"}}}}"
+        );
         std::fs::write(place.path().join("test_config.json"), config).unwrap();
         both(&ran(place.path(), &["check", "."]))
     };
     assert!(checked("nobody").contains("expected llm_backed or llm_audio, found the text \"nobody\""));
     assert!(checked("llm_audio").contains("does not simulate users of type \"llm_audio\""));
+    std::fs::write(
+        place.path().join("evaltrail.toml"),
+        "[[match]]\ntool = \"a\"\nargs = { \"\" = \"ignore\" }\n\n[[match]]\ntool = \"b\"\nmin = 3\nmax = 1\n",
+    )
+    .unwrap();
+    let rules = checked("llm_backed");
+    assert!(
+        rules.contains("evaltrail.toml:1:1: error: match[0]: ") && rules.contains("the name of an argument")
+    );
+    assert!(rules.contains("evaltrail.toml:5:1: error: match[1]: ") && rules.contains("min = 3 and max = 1"));
+    std::fs::remove_file(place.path().join("evaltrail.toml")).unwrap();
     let plain = checked("llm_backed");
-    assert!(!plain.contains("userSimulatorConfig") && plain.contains("criteria of a case have no effect"), "{plain}");
+    assert!(
+        !plain.contains("userSimulatorConfig") && plain.contains("criteria of a case have no effect"),
+        "{plain}"
+    );
 }

@@ -477,7 +477,10 @@ mod tests {
         let none = Vec::<String>::new;
         let f = || vec![text("f")];
         let table = [
-            (json!({"user_input": "q", "reference": "r", "response": "a"}), (q(), text("r"), text("a"), none(), none())),
+            (
+                json!({"user_input": "q", "reference": "r", "response": "a"}),
+                (q(), text("r"), text("a"), none(), none()),
+            ),
             (
                 json!({"user_input": [user, call, said("a")], "reference_tool_calls": [{"name": "f", "args": {}}]}),
                 (q(), text(""), text("a"), f(), f()),
@@ -487,7 +490,10 @@ mod tests {
                        "tools_called": [{"name": "f", "input_parameters": {"x": 1}}], "expected_tools": []}),
                 (q(), text("r"), text("a"), none(), f()),
             ),
-            (json!({"inputs": {"question": "q"}, "outputs": {"answer": "r"}}), (q(), text("r"), text(""), none(), none())),
+            (
+                json!({"inputs": {"question": "q"}, "outputs": {"answer": "r"}}),
+                (q(), text("r"), text(""), none(), none()),
+            ),
             (
                 json!({"inputs": {"a": "q"}, "outputs": {"answer": "a"}, "reference_outputs": {"answer": "r"}}),
                 (q(), text("r"), text("a"), none(), none()),
@@ -496,7 +502,10 @@ mod tests {
                 json!({"inputs": {"messages": [user]}, "outputs": {"messages": [call, said("r")]}}),
                 (q(), text("r"), text(""), f(), none()),
             ),
-            (json!({"input": [{"role": "system", "content": "s"}, user], "ideal": "r"}), (q(), text("r"), text(""), none(), none())),
+            (
+                json!({"input": [{"role": "system", "content": "s"}, user], "ideal": "r"}),
+                (q(), text("r"), text(""), none(), none()),
+            ),
             (json!({"input": "q", "ideal": ["r"]}), (q(), text("r"), text(""), none(), none())),
             (
                 json!({"item": {"question": "q", "correct_label": "r"}, "sample": {"output_text": "a"}}),
@@ -514,12 +523,18 @@ mod tests {
             (json!({"frage": "q", "__expected": "r"}), (q(), text("r"), text(""), none(), none())),
             (json!({"frage": "q", "__expected": "equals: r"}), (q(), text("r"), text(""), none(), none())),
             (json!({"frage": "q", "__expected": "contains: r"}), (q(), text(""), text(""), none(), none())),
-            (json!({"input": {"question": "q"}, "expectedOutput": "r"}), (q(), text("r"), text(""), none(), none())),
+            (
+                json!({"input": {"question": "q"}, "expectedOutput": "r"}),
+                (q(), text("r"), text(""), none(), none()),
+            ),
             (
                 json!({"turns": [user, {"role": "assistant", "content": "a", "tools_called": [{"name": "f"}]}]}),
                 (q(), text(""), text("a"), none(), f()),
             ),
-            (json!({"inputs": "{'question': 'q'}", "outputs": "{'answer': 'r'}"}), (q(), text("r"), text(""), none(), none())),
+            (
+                json!({"inputs": "{'question': 'q'}", "outputs": "{'answer': 'r'}"}),
+                (q(), text("r"), text(""), none(), none()),
+            ),
         ];
         for (row, expected) in table {
             assert_eq!(summary(row.clone()), expected, "{row}");
@@ -529,7 +544,9 @@ mod tests {
     #[test]
     fn errors_have_the_path_in_the_file() {
         let said = |row: Value, columns: &str| read(row, columns).unwrap_err();
-        assert!(said(json!({"input": "q", "target": ["a", "b"]}), "").starts_with("$.target: expected one text"));
+        assert!(
+            said(json!({"input": "q", "target": ["a", "b"]}), "").starts_with("$.target: expected one text")
+        );
         let error = said(json!({"inputs": {"a": "x", "b": "y"}, "outputs": {}}), "");
         assert!(error.starts_with("$.inputs: expected one key that is the prompt"), "{error}");
         assert!(error.contains("inputs.a, inputs.b"), "{error}");
@@ -553,7 +570,8 @@ mod tests {
 
     #[test]
     fn a_reference_without_content_is_none() {
-        for reference in [json!(null), json!(""), json!({}), json!({"response": null}), json!({"parts": []})] {
+        for reference in [json!(null), json!(""), json!({}), json!({"response": null}), json!({"parts": []})]
+        {
             let case = read(json!({"prompt": "q", "reference": reference}), "").unwrap();
             assert!(case.turns()[0].lacks_reference(), "{reference}");
         }

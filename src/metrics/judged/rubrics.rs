@@ -342,3 +342,35 @@ pub fn criterion_rubrics(criterion: &Criterion) -> Result<Vec<Rubric>, Unusable>
     };
     rubrics.iter().map(read).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_key_chooses_one_group_of_rubrics() {
+        let rubric = |id: &str, group: Option<&str>| Rubric {
+            id: id.into(),
+            text: Some("x".into()),
+            group: group.map(str::to_string),
+            ..Rubric::default()
+        };
+        let case = [rubric("a", Some("g1")), rubric("b", Some("g2")), rubric("c", None)];
+        let chosen = |quality: Quality, key: Value| {
+            let mut criterion = Criterion::new("rubric_based_final_response_quality_v1", Some(0.5));
+            criterion.options.insert("rubric_group_key".into(), key);
+            let options = JudgeOptions::default();
+            let metric = Rubrics::of(quality, &criterion, &options, Reading::default()).ok()?;
+            let found = metric.together(&case, &[], 0);
+            Some(found.map(|found| found.into_iter().map(|one| one.id).collect::<Vec<_>>()))
+        };
+        let ids = |ids: &[&str]| Some(Ok(ids.iter().map(ToString::to_string).collect::<Vec<_>>()));
+        assert_eq!(chosen(Quality::FinalResponse, Value::Null), ids(&["a", "b"]));
+        assert_eq!(chosen(Quality::FinalResponse, json!("g2")), ids(&["b"]));
+        let none = chosen(Quality::FinalResponse, json!("g3")).unwrap().unwrap_err();
+        assert!(none.ends_with("in the group \"g3\""), "{none}");
+        assert!(chosen(Quality::ToolUse, Value::Null).unwrap().is_err());
+        assert_eq!(chosen(Quality::FinalResponse, json!(3)), None);
+    }
+}
