@@ -94,7 +94,7 @@ fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<Vec<SetPath>> {
     let mut folders: Vec<PathBuf> =
         files.iter().filter_map(|file| file.path.parent().map(Path::to_path_buf)).collect();
     folders.dedup();
-    let names = || ["test_config.json"].iter().chain(AGENTS_CLI_CONFIGS);
+    let names = || CONFIGS.iter().chain(AGENTS_CLI_CONFIGS);
     let configs = folders.into_iter().flat_map(|folder| names().map(move |name| folder.join(name)));
     let beside: Vec<SetPath> = files.iter().flat_map(|file| beside(&file.path).map(other)).collect();
     files.extend(configs.filter(|config| config.is_file()).map(other));
@@ -103,6 +103,9 @@ fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<Vec<SetPath>> {
     files.dedup_by(|a, b| a.path == b.path);
     Ok(files)
 }
+
+/// The files of criteria of ADK.
+const CONFIGS: &[&str] = &["test_config.json"];
 
 /// The notes and the stubs of a set that exist.
 fn beside(set: &Path) -> impl Iterator<Item = PathBuf> + use<> {
