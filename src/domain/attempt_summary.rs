@@ -120,7 +120,7 @@ impl AttemptSummary {
     }
 
     /// Why the attempt did not pass: the error, or the explanation of the first metric that failed or, if none failed,
-    /// errored or was not evaluated, or why no criterion decided. Empty only if the attempt passed.
+    /// errored or was not evaluated, or why no criterion decided. Never empty if the attempt was not evaluated or errored.
     pub fn reason(&self) -> &str {
         if let Some(error) = &self.error {
             return error;
@@ -131,7 +131,10 @@ impl AttemptSummary {
         }
         let worst = of(Status::Failed).or_else(|| of(Status::Errored)).or_else(|| of(Status::NotEvaluated));
         let found = worst.map_or(self.undecided.as_str(), |metric| metric.explanation.as_str());
-        if found.is_empty() { self.status.label() } else { found }
+        match found.is_empty() && self.status != Status::Failed {
+            true => self.status.label(),
+            false => found,
+        }
     }
 
     /// Whether the attempt has scores and no threshold that they are compared with.

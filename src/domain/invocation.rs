@@ -36,8 +36,8 @@ pub struct Invocation {
     /// Whether the turn only provides context: its message is sent to the agent again, and the turn is not scored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub history: bool,
-    /// Whether the expected turn is from a row of a data set: what the row does not contain is unknown. A case of ADK
-    /// without a response or without calls expects none.
+    /// Whether the turn is from a row of a data set: what the row does not contain is unknown. A case of ADK without a
+    /// response or without calls expects none.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_data: bool,
     /// Keys in the file that ADK does not know.

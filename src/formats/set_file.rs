@@ -470,8 +470,10 @@ fn as_lines(text: &str, columns: &ColumnMap) -> Option<Lines> {
     let mut lines = filled_lines(text);
     let is_row = |line: &str| object_of(line).is_some_and(|row| is_known(&row, columns) && !is_set(&row));
     let first = lines.next()?;
-    // A document on one line is a frame, not a file of one row, unless the name says so.
-    if lines.clone().next().is_none() {
+    // An object of columns on one line is a frame, not a row, unless the name says so.
+    let is_only = lines.clone().next().is_none();
+    let frame = || Frame::of(&json::parse(first).ok()?.value, columns);
+    if is_only && frame().is_some_and(|frame| !frame.is_single()) {
         return None;
     }
     let later = || {

@@ -66,6 +66,11 @@ impl Frame {
         JsonPath(steps)
     }
 
+    /// Whether the document is one row.
+    pub(in crate::formats) fn is_single(&self) -> bool {
+        self.place == Place::Whole
+    }
+
     /// A row's id.
     pub(in crate::formats) fn id(&self, at: usize) -> &str {
         &self.ids[at]

@@ -9,9 +9,8 @@
 //! promptfoo          vars {…}, assert [{type, value}]; in a table, `__expected`
 //! ```
 
-use super::calls::decoded;
+use super::calls::{decoded, is_nothing as is_empty_cell};
 use super::columns::{ColumnMap, value_at};
-use super::row::is_empty_cell;
 use super::{COLUMNS, turns};
 use crate::formats::json::{JsonPath, Step};
 use crate::formats::read::{Node, Read, ReadError, camel, lookup};

@@ -66,7 +66,8 @@ fn case_of_row(node: Node, eval_id: &str) -> Read<EvalCase> {
     let mut talk = conversation(node)?;
     expectations(node, &mut talk)?;
     outcome(node, &mut talk)?;
-    talk.expected.iter_mut().for_each(|turn| turn.is_data = true);
+    let turns = talk.expected.iter_mut().chain(talk.saved.iter_mut().flatten());
+    turns.for_each(|turn| turn.is_data = true);
     let latency_s = cell(node, "latency_in_seconds").map(seconds).transpose()?.flatten();
     let failed = cell(node, "failure").and_then(|cell| lax_float(cell.value)).map(|flag| flag >= 1.0);
     if failed == Some(true) && talk.error.is_none() {
