@@ -159,8 +159,11 @@ fn peak_mb(pid: &str, field: &str) -> u64 {
 }
 
 fn many_in_a_model(cases: usize) -> Model {
-    let path =
-        SetPath { path: "many".into(), shown: "many.evalset.json".into(), stem: "many".into(), app: None };
+    let path = SetPath {
+        shown: "many.evalset.json".into(),
+        stem: "many".into(),
+        ..SetPath::of_file("many".as_ref(), "".as_ref())
+    };
     let mut model = Model::new("bench".into(), vec![path], (120, 40));
     let file = Arc::new(SetFile::open(Arc::from(eval_set(cases, 1)), "many").unwrap());
     let summaries = (0..file.len())

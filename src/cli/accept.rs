@@ -10,7 +10,7 @@ use crate::domain::{EndedAttempt, RunPlan, Status, clean_line};
 use crate::formats::{self, Edit, SetFile, unified};
 use crate::history::place;
 use crate::store::{FileAction, FileJob, LoadedRun};
-use crate::workspace::{SetPath, Workspace, open_set};
+use crate::workspace::{Workspace, open_set};
 use anyhow::{Context, bail};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub(super) fn accept(args: AcceptArgs) -> anyhow::Result<Exit> {
     let mut count = 0;
     for (set, attempts) in chosen {
         let path = &run.state.plan.sets[set].path;
-        let set = SetPath::of_file(path, &workspace.root);
+        let set = workspace.set_path(path);
         let open = open_set(&set).with_context(|| set.shown.clone())?;
         let (edits, refused) = edits_of(&open.file, &run.state.plan, &attempts, args.only);
         left_out += refused;

@@ -3,6 +3,7 @@
 
 use super::args::{Cli, Command};
 use super::output::{tell, tell_progress};
+use super::standard_input::read_standard_input;
 use crate::buckets::{
     BigQueryTable, Bucket, BucketAddress, TableAddress, is_bucket_address, is_table_address,
 };
@@ -24,14 +25,18 @@ pub(super) fn with_copies(mut cli: Cli) -> anyhow::Result<Cli> {
         // Runs of other machines are copied by the commands themselves.
         None => {}
         Some(Command::Run(args)) => {
+            read_standard_input(&mut args.cases)?;
             args.cases.paths.iter_mut().try_for_each(copy_target)?;
             args.cases.config.iter_mut().try_for_each(copy_at)?;
+            args.cases.initial_session.iter_mut().try_for_each(copy_at)?;
         }
         Some(Command::Score(args)) => {
+            read_standard_input(&mut args.cases)?;
             args.cases.paths.iter_mut().try_for_each(copy_target)?;
             args.cases.config.iter_mut().try_for_each(copy_at)?;
+            args.cases.initial_session.iter_mut().try_for_each(copy_at)?;
         }
-        Some(Command::List(args)) => copy_at(&mut args.path)?,
+        Some(Command::List(args)) => copy_target(&mut args.path)?,
         Some(Command::Check(args)) => args.paths.iter_mut().try_for_each(copy_at)?,
         Some(Command::Convert(args)) => {
             copy_at(&mut args.input)?;

@@ -4,6 +4,7 @@ pub(super) use super::arg_values::{ColorWhen, FailOn, ReportTo, RuleArgs};
 pub(super) use super::run_args::{CaseArgs, MergeArgs, RunArgs, ScoreArgs};
 
 use super::arg_values::parse_comparison_report;
+use crate::formats::ColumnMap;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -22,6 +23,9 @@ pub(super) struct Cli {
     /// Colour theme: default, dark, light, high-contrast, colour-blind, mono, or one from your config.toml
     #[arg(long)]
     pub(super) theme: Option<String>,
+    /// Read these columns of data sets as those that evaltrail knows, e.g. prompt=question,reference=answer
+    #[arg(long, value_name = "KNOWN=NAME,...", value_parser = ColumnMap::parse, default_value = "", hide_default_value = true)]
+    pub(super) columns: ColumnMap,
     #[command(subcommand)]
     pub(super) command: Option<Command>,
 }
@@ -77,9 +81,12 @@ pub(super) enum Command {
 
 #[derive(Args, Debug)]
 pub(super) struct ListArgs {
-    /// Folder or file
-    #[arg(default_value = ".")]
-    pub(super) path: PathBuf,
+    /// Folder or file; PATH:id,id lists only these cases
+    #[arg(default_value = ".", value_name = "PATH[:ID,ID]")]
+    pub(super) path: String,
+    /// Read these columns of data sets as those that evaltrail knows, e.g. prompt=question,reference=answer
+    #[arg(long, value_name = "KNOWN=NAME,...", value_parser = ColumnMap::parse, default_value = "", hide_default_value = true)]
+    pub(super) columns: ColumnMap,
     /// List the cases as well
     #[arg(long)]
     pub(super) cases: bool,
@@ -93,6 +100,9 @@ pub(super) struct CheckArgs {
     /// Files or folders
     #[arg(required = true)]
     pub(super) paths: Vec<PathBuf>,
+    /// Read these columns of data sets as those that evaltrail knows, e.g. prompt=question,reference=answer
+    #[arg(long, value_name = "KNOWN=NAME,...", value_parser = ColumnMap::parse, default_value = "", hide_default_value = true)]
+    pub(super) columns: ColumnMap,
     /// Treat what ADK would refuse as an error
     #[arg(long)]
     pub(super) strict: bool,
@@ -187,6 +197,9 @@ pub(super) struct ConvertArgs {
     /// The file to write: .evalset.json for ADK, .jsonl for Vertex
     #[arg(short, long)]
     pub(super) output: PathBuf,
+    /// Read these columns of data sets as those that evaltrail knows, e.g. prompt=question,reference=answer
+    #[arg(long, value_name = "KNOWN=NAME,...", value_parser = ColumnMap::parse, default_value = "", hide_default_value = true)]
+    pub(super) columns: ColumnMap,
     /// Output format, if the file extension does not determine it
     #[arg(long, value_enum)]
     pub(super) to: Option<ConvertTo>,

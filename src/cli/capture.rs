@@ -14,7 +14,7 @@ use crate::formats::{Edit, SetFile, blank_set, created, plan, unified};
 use crate::history::place;
 use crate::runner::{RecordedConversation, begins_late, recorded_conversations, with_user_message};
 use crate::store::{FileAction, FileJob};
-use crate::workspace::{SetPath, Workspace, open_set};
+use crate::workspace::{Workspace, open_set};
 use anyhow::{Context, bail};
 use std::ops::Range;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
     let [eval_id] = target.ids.as_slice() else { bail!("--into FILE:CASE names the file and the new case") };
     let opened = if target.path.exists() { target.path.as_path() } else { folder_of(&target.path) };
     let workspace = Workspace::open(opened)?;
-    let set = SetPath::of_file(&target.path, &workspace.root);
+    let set = workspace.set_path(&target.path);
     let is_new = !target.path.exists();
     let file = match is_new {
         true => blank(&target.path)?,
@@ -132,7 +132,7 @@ fn of_run(args: &CaptureArgs, workspace: &Workspace, run: &str) -> anyhow::Resul
         bail!("the agent did not finish: {}", clean_line(error));
     }
     let plan = &run.state.plan;
-    let set = SetPath::of_file(&plan.set_of(attempt.key.case).path, &workspace.root);
+    let set = workspace.set_path(&plan.set_of(attempt.key.case).path);
     let case = open_set(&set).ok().and_then(|open| {
         let at = place(&open.file, &attempt.eval_id, plan.cases.content(attempt.key.case))?;
         open.file.case(at).ok()

@@ -3,15 +3,22 @@
 use super::Exit;
 use super::args::{CheckArgs, ColorWhen};
 use super::output::{paint, plural, say};
-use crate::domain::{CaseNotes, Status, clean_line};
+use crate::config::FILE_NAME;
+use crate::domain::{CaseNotes, Criterion, Status, clean_line};
 use crate::formats::adk::{Issue, Severity, check_text};
 use crate::formats::json::position;
-use crate::formats::{FileProblem, Notes, check_rows};
+use crate::formats::{
+    AGENTS_CLI_CONFIGS, ColumnMap, ConfiguredKind, ConfiguredMetric, FileProblem, Notes, ReadAs, check_rows,
+    read_agents_cli_config, what_bytes_are,
+};
+use crate::metrics::{usable, wrong_rule};
 use crate::report::Paint;
 use crate::runner::Stamp;
+use crate::store::read_head;
 use crate::stubs::{StubError, StubFile, StubLine};
 use crate::workspace::{
-    NOTES_ENDING, STUBS_ENDING, SetPath, Workspace, notes_path, open_set, read_text, stubs_path,
+    NOTES_ENDING, STUBS_ENDING, SetPath, SetProblem, Workspace, notes_path, open_set, read_set_text,
+    read_text, stubs_path,
 };
 use serde_json::Value;
 use std::collections::HashSet;
@@ -22,7 +29,7 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
     let mut files = Vec::new();
     let mut missing = false;
     for path in &args.paths {
-        match files_of(path) {
+        match files_of(path, &args.columns) {
             Ok(found) => files.extend(found),
             Err(error) => {
                 say(&format!("{}: {error}", path.display()));
@@ -31,10 +38,14 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
         }
     }
     let mut counts = [0usize; 3];
+    for (config, issue) in rules_of(&args.paths) {
+        counts[issue.severity as usize] += 1;
+        say(&line(&config, &issue, paint));
+    }
     for file in &files {
         for issue in issues_of(file, &files) {
             counts[issue.severity as usize] += 1;
-            say(&line(file, &issue, paint));
+            say(&line(&file.path, &issue, paint));
         }
     }
     let [errors, refused, warnings] = counts;
@@ -49,24 +60,52 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
     Ok(if wrong { Exit::UsageError } else { Exit::Success })
 }
 
-/// The files to check: a file with any name and those beside it, or the eval sets, tests and configs of a folder.
-fn files_of(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    if path.is_file() {
-        return Ok([path.to_path_buf()].into_iter().chain(beside(path)).collect());
+/// The rules of `[[match]]` that cannot be applied, with the configuration that contains them.
+fn rules_of(paths: &[PathBuf]) -> Vec<(PathBuf, Issue)> {
+    let mut found: Vec<(PathBuf, Issue)> = Vec::new();
+    for workspace in paths.iter().filter_map(|path| Workspace::open(path).ok()) {
+        let config = workspace.root.join(FILE_NAME);
+        if found.iter().any(|(known, _)| *known == config) {
+            continue;
+        }
+        let text = read_text(&config).unwrap_or_default();
+        let starts = text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("[[match]]"));
+        let lines: Vec<usize> = starts.map(|(at, _)| at + 1).collect();
+        for (at, rule) in workspace.config.rules.iter().enumerate() {
+            let Some(message) = wrong_rule(rule) else { continue };
+            let line = lines.get(at).copied().unwrap_or(1);
+            let path = format!("match[{at}]");
+            let issue = Issue { severity: Severity::Error, line, column: 1, path, message };
+            found.push((config.clone(), issue));
+        }
     }
-    let workspace = Workspace::open(path)?;
-    let mut files: Vec<PathBuf> = workspace.sets.into_iter().map(|set| set.path).collect();
+    found
+}
+
+/// The files to check: a file with any name and those beside it, or the eval sets, tests and configs of a folder.
+fn files_of(path: &Path, columns: &ColumnMap) -> anyhow::Result<Vec<SetPath>> {
+    let workspace = Workspace::open_with(path, columns)?;
+    let other = |path: PathBuf| SetPath::of_file(&path, &workspace.root);
+    if path.is_file() {
+        let set = SetPath { path: path.to_path_buf(), ..workspace.set_path(path) };
+        return Ok([set].into_iter().chain(beside(path).map(other)).collect());
+    }
+    let mut files = workspace.sets.clone();
     let mut folders: Vec<PathBuf> =
-        files.iter().filter_map(|file| file.parent().map(Path::to_path_buf)).collect();
+        files.iter().filter_map(|file| file.path.parent().map(Path::to_path_buf)).collect();
     folders.dedup();
-    let configs = folders.into_iter().map(|folder| folder.join("test_config.json"));
-    let beside: Vec<PathBuf> = files.iter().flat_map(|file| beside(file)).collect();
-    files.extend(configs.filter(|config| config.is_file()));
+    let names = || CONFIGS.iter().chain(AGENTS_CLI_CONFIGS);
+    let configs = folders.into_iter().flat_map(|folder| names().map(move |name| folder.join(name)));
+    let beside: Vec<SetPath> = files.iter().flat_map(|file| beside(&file.path).map(other)).collect();
+    files.extend(configs.filter(|config| config.is_file()).map(other));
     files.extend(beside);
-    files.sort();
-    files.dedup();
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    files.dedup_by(|a, b| a.path == b.path);
     Ok(files)
 }
+
+/// The files of criteria of ADK.
+const CONFIGS: &[&str] = &["test_config.json"];
 
 /// The notes and the stubs of a set that exist.
 fn beside(set: &Path) -> impl Iterator<Item = PathBuf> + use<> {
@@ -74,11 +113,16 @@ fn beside(set: &Path) -> impl Iterator<Item = PathBuf> + use<> {
 }
 
 /// The problems of a file. `files` has the sets beside which it lies.
-fn issues_of(file: &Path, files: &[PathBuf]) -> Vec<Issue> {
+fn issues_of(set: &SetPath, files: &[SetPath]) -> Vec<Issue> {
+    let file = &set.path;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    match read_text(file) {
+    let is_beside = name.ends_with(NOTES_ENDING) || name.ends_with(STUBS_ENDING);
+    if let Some(issue) = other_kind(set).filter(|_| !is_beside) {
+        return vec![issue];
+    }
+    match read_set_text(file) {
         Ok(text) if name.ends_with(NOTES_ENDING) => match Notes::open(text.into()) {
-            Ok(notes) => issues_of_notes(&notes, files.iter().filter(|set| notes_path(set) == file)),
+            Ok(notes) => issues_of_notes(&notes, files.iter().filter(|set| notes_path(&set.path) == *file)),
             Err(problem) => {
                 let FileProblem { line, column, path, expected, found } = problem;
                 let message = format!("expected {expected}, found {found}");
@@ -87,11 +131,13 @@ fn issues_of(file: &Path, files: &[PathBuf]) -> Vec<Issue> {
         },
         // A config has no rows, even if its text resembles them.
         Ok(text) if name.ends_with(STUBS_ENDING) => match StubFile::parse(&text) {
-            Ok(stubs) => stubs_of_no_case(&stubs, files.iter().filter(|set| stubs_path(set) == file)),
+            Ok(stubs) => stubs_of_no_case(&stubs, files.iter().filter(|set| stubs_path(&set.path) == *file)),
             Err(error) => vec![stub_issue(Severity::Error, error)],
         },
         Ok(text) if name == "test_config.json" => check_text(&text, &name),
-        Ok(text) => check_rows(&text).unwrap_or_else(|| check_text(&text, &name)),
+        Ok(text) if AGENTS_CLI_CONFIGS.contains(&&*name) => issues_of_agents_cli(&text),
+        Ok(text) => check_rows(&text, &ReadAs::named(&name, set.columns.clone()))
+            .unwrap_or_else(|| check_text(&text, &name)),
         Err(error) => vec![Issue {
             severity: Severity::Error,
             line: 1,
@@ -102,8 +148,47 @@ fn issues_of(file: &Path, files: &[PathBuf]) -> Vec<Issue> {
     }
 }
 
+/// The metrics in a config of agents-cli that cannot be computed here.
+fn issues_of_agents_cli(text: &str) -> Vec<Issue> {
+    let issue =
+        |severity, message: String| Issue { severity, line: 1, column: 1, path: String::new(), message };
+    let metrics = match read_agents_cli_config(text) {
+        Ok(metrics) => metrics,
+        Err(why) => return vec![issue(Severity::Error, why)],
+    };
+    let unavailable = |metric: ConfiguredMetric| match metric.kind {
+        ConfiguredKind::Unavailable(why) => {
+            Some(issue(Severity::Warning, format!("{}: not evaluated: {why}", metric.name)))
+        }
+        ConfiguredKind::Known(name) => {
+            let why = usable(&Criterion::new(&name, None)).err()?;
+            Some(issue(Severity::Warning, format!("{}: not evaluated: {why}", metric.name)))
+        }
+        _ => None,
+    };
+    metrics.into_iter().filter_map(unavailable).collect()
+}
+
+/// A file that is no text of cases, or that looks like data and has no known column: what it is, or what it lacks.
+fn other_kind(set: &SetPath) -> Option<Issue> {
+    let name = set.path.file_name().unwrap_or_default().to_string_lossy();
+    let kind = what_bytes_are(&name, &read_head(&set.path, 4).unwrap_or_default());
+    let (severity, problem) = match kind {
+        Some(kind) if !set.is_unknown_data => (Severity::Error, SetProblem::OtherKind(kind)),
+        _ if !set.is_unknown_data => return None,
+        _ => (Severity::Warning, open_set(set).err()?),
+    };
+    let (line, column, message) = match problem {
+        SetProblem::Content(problem) => {
+            (problem.line, problem.column, format!("expected {}, found {}", problem.expected, problem.found))
+        }
+        other => (1, 1, other.to_string()),
+    };
+    Some(Issue { severity, line, column, path: String::new(), message })
+}
+
 /// The stubs that are for a case that none of the sets has: they answer nothing.
-fn stubs_of_no_case<'a>(stubs: &StubFile, sets: impl Iterator<Item = &'a PathBuf>) -> Vec<Issue> {
+fn stubs_of_no_case<'a>(stubs: &StubFile, sets: impl Iterator<Item = &'a SetPath>) -> Vec<Issue> {
     let known = ids_of(sets);
     let unknown = |line: &StubLine| {
         let case = line.case().filter(|case| !known.contains(*case))?;
@@ -114,11 +199,10 @@ fn stubs_of_no_case<'a>(stubs: &StubFile, sets: impl Iterator<Item = &'a PathBuf
 }
 
 /// The ids of the cases of these sets. Empty if a set cannot be read: its own problem is reported then.
-fn ids_of<'a>(sets: impl Iterator<Item = &'a PathBuf>) -> HashSet<String> {
+fn ids_of<'a>(sets: impl Iterator<Item = &'a SetPath>) -> HashSet<String> {
     let mut known = HashSet::new();
     for set in sets {
-        let folder = set.parent().unwrap_or(set);
-        match open_set(&SetPath::of_file(set, folder)) {
+        match open_set(set) {
             Ok(opened) => known.extend(opened.file.eval_ids().map(|id| id.into_owned())),
             Err(_) => return HashSet::new(),
         }
@@ -127,7 +211,7 @@ fn ids_of<'a>(sets: impl Iterator<Item = &'a PathBuf>) -> HashSet<String> {
 }
 
 /// The notes on cases that none of the sets has, and the quarantines that have ended: they have no effect.
-fn issues_of_notes<'a>(notes: &Notes, sets: impl Iterator<Item = &'a PathBuf>) -> Vec<Issue> {
+fn issues_of_notes<'a>(notes: &Notes, sets: impl Iterator<Item = &'a SetPath>) -> Vec<Issue> {
     let known = ids_of(sets);
     let today = Stamp::now().started.get(..10).unwrap_or_default().to_string();
     let has_ended = |of: &&CaseNotes| of.quarantine.as_ref().is_some_and(|one| one.until < today);

@@ -16,7 +16,7 @@ pub(super) fn convert(args: ConvertArgs) -> anyhow::Result<Exit> {
     if args.output.exists() && !args.force {
         bail!("{} already exists; --force overwrites it", args.output.display());
     }
-    let workspace = Workspace::open(&args.input)?;
+    let workspace = Workspace::open_with(&args.input, &args.columns)?;
     let Some(set) = workspace.sets.first().filter(|_| args.input.is_file()) else {
         bail!("{} is a folder; name one file", args.input.display());
     };

@@ -9,7 +9,7 @@ use crate::explorer::edit_text;
 use crate::formats::{Edit, SetFile, plan, unified};
 use crate::process::FILE_FOR_USER;
 use crate::store::{Done, EditLog, FileAction, FileJob, Places, sweep};
-use crate::workspace::{SetPath, Workspace, edited_with, open_set, read_text};
+use crate::workspace::{Workspace, edited_with, open_set, read_text};
 use anyhow::{Context, bail};
 use std::io::Read;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
         let what = if args.undo { "undone" } else { "redone" };
         return Ok(told(&format!("{what}: "), done));
     }
-    let set = SetPath::of_file(&target.path, root);
+    let set = workspace.set_path(&target.path);
     let open = open_set(&set).with_context(|| set.shown.clone())?;
     let at = case_of(&open.file, &target.ids)?;
     let range = open.file.range(at).context("files of this format cannot be edited")?;

@@ -9,6 +9,7 @@ use super::share::open_run;
 use super::terminal::{has_terminal, no_terminal};
 use crate::buckets::BucketAddress;
 use crate::explorer::{Explorer, Leaving, explore};
+use crate::formats::ColumnMap;
 use crate::process::{PrivateFolder, remove_private_folders_on_signals};
 use crate::store::has_pushed_runs;
 use crate::workspace::named_path;
@@ -45,7 +46,7 @@ const SAMPLE: &[(&str, &str)] = &[
     ("saved_answers/answers.jsonl", include_str!("../../fixtures/workspace/saved_answers/answers.jsonl")),
 ];
 
-pub(super) fn open(path: Option<PathBuf>, theme: Option<String>) -> anyhow::Result<Exit> {
+pub(super) fn open(path: Option<PathBuf>, theme: Option<String>, columns: ColumnMap) -> anyhow::Result<Exit> {
     let path = path.unwrap_or_else(|| PathBuf::from("."));
     if let Some(found) = run_file(&path)? {
         return open_run(&path, found, None, theme);
@@ -65,7 +66,7 @@ pub(super) fn open(path: Option<PathBuf>, theme: Option<String>) -> anyhow::Resu
     }
     let opened = named_path(&path).with_context(|| path.display().to_string())?;
     let title = title_of_copy(&opened).unwrap_or_else(|| home_relative(&opened));
-    match explore(Explorer { opened, title, theme: theme.clone(), run: None })? {
+    match explore(Explorer { opened, title, theme: theme.clone(), run: None, columns })? {
         Leaving::Quit => Ok(Exit::Success),
         Leaving::OpenSample => demo(None, theme),
     }
@@ -99,7 +100,7 @@ pub(super) fn demo(to: Option<PathBuf>, theme: Option<String>) -> anyhow::Result
         return Ok(exit);
     }
     let title = "the sample workspace".into();
-    explore(Explorer { opened: folder, title, theme, run: None })?;
+    explore(Explorer { opened: folder, title, theme, run: None, columns: ColumnMap::default() })?;
     if temporary.is_some() {
         tell("the sample workspace was temporary and is deleted; `evaltrail demo --to FOLDER` keeps it");
     }

@@ -3,6 +3,7 @@
 use super::Exit;
 use super::args::{ColorWhen, ListArgs};
 use super::output::{json_output, paint, say, tell};
+use super::paths::{Target, parse_target};
 use crate::domain::{InMemory, Status, clean_line};
 use crate::formats::SetFile;
 use crate::history::{CaseResult, History, PastResult, PastResults, RunSource, case_results};
@@ -15,14 +16,15 @@ use std::io::Write;
 use std::path::Path;
 
 pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
-    let workspace = Workspace::open(&args.path)?;
+    let target = parse_target(&args.path);
+    let workspace = Workspace::open_with(&target.path, &args.columns)?;
     let paint = paint(ColorWhen::Auto);
     let mut exit = Exit::Success;
     let history = history_of(&workspace);
-    let opened = named_path(&args.path).unwrap_or_else(|_| workspace.root.clone());
+    let opened = named_path(&target.path).unwrap_or_else(|_| workspace.root.clone());
     let is_listed = |path: &Path| path.starts_with(&opened) || opened.starts_with(path);
     if args.json {
-        return list_json(&args, &workspace, is_listed);
+        return list_json(&args, &target, &workspace, is_listed);
     }
     for agent in workspace.agents.iter().filter(|agent| is_listed(&agent.path)) {
         if !say(&format!("{}  {}", paint.bold(&clean_line(&agent.name)), paint.faint("ADK agent"))) {
@@ -37,6 +39,7 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
     }
     let opened: Vec<(&SetPath, Result<OpenSet, SetProblem>)> =
         workspace.sets.iter().map(|set| (set, open_set(set))).collect();
+    check_ids(&opened, &target)?;
     let files: Vec<(&SetPath, &SetFile)> =
         opened.iter().filter_map(|(set, open)| Some((*set, &open.as_ref().ok()?.file))).collect();
     let PastResults { results: past, unreadable } = past_results(&workspace, &files, InMemory::Summary);
@@ -44,11 +47,13 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
     unreadable.iter().for_each(|error| tell(&unreadable_words(error)));
     for (set, open) in &opened {
         match open {
-            Ok(open) => list_set((set, &open.file), (&past, &history), args.cases, paint),
+            Ok(open) => {
+                list_set((set, &open.file), (&past, &history), cases_of(&args, &target), paint);
+            }
             Err(error) => {
-                let why = paint.status(Status::Errored, &error.to_string());
+                let why = paint.status(Status::Errored, &clean_line(&error.to_string()));
                 say(&format!("  {}  {why}", clean_line(&set.shown)));
-                exit = Exit::UsageError;
+                exit = if set.is_unknown_data { exit } else { Exit::UsageError };
             }
         }
     }
@@ -60,9 +65,30 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
+/// Which cases are listed: those that the target names, all with `--cases`, or none.
+fn cases_of<'t>(args: &ListArgs, target: &'t Target) -> Option<&'t [String]> {
+    (args.cases || !target.ids.is_empty()).then_some(target.ids.as_slice())
+}
+
+/// Whether a case is listed, of those with these ids or, if there are none, of all.
+fn is_listed_id(ids: &[String], eval_id: &str) -> bool {
+    ids.is_empty() || ids.iter().any(|id| id == eval_id)
+}
+
+/// An error if no set has a case that the target names.
+fn check_ids(opened: &[(&SetPath, Result<OpenSet, SetProblem>)], target: &Target) -> anyhow::Result<()> {
+    let files = || opened.iter().filter_map(|(_, open)| Some(&open.as_ref().ok()?.file));
+    let is_known = |id: &&String| files().any(|file| file.positions_of(id).next().is_some());
+    match target.ids.iter().find(|id| !is_known(id)) {
+        Some(id) => anyhow::bail!("{}: there is no case {id:?}", target.path.display()),
+        None => Ok(()),
+    }
+}
+
 /// Prints the list as JSON: agents, and sets with the counts of their latest results; with `--cases` also each case.
 fn list_json(
     args: &ListArgs,
+    target: &Target,
     workspace: &Workspace,
     is_listed: impl Fn(&Path) -> bool,
 ) -> anyhow::Result<Exit> {
@@ -70,6 +96,7 @@ fn list_json(
         workspace.sets.iter().map(|set| (set, open_set(set))).collect();
     let files: Vec<(&SetPath, &SetFile)> =
         opened.iter().filter_map(|(set, open)| Some((*set, &open.as_ref().ok()?.file))).collect();
+    check_ids(&opened, target)?;
     let PastResults { results: past, unreadable } = past_results(workspace, &files, InMemory::Summary);
     let history = history_of(workspace);
     let of_adk = workspace.agents.iter().filter(|agent| is_listed(&agent.path));
@@ -77,7 +104,7 @@ fn list_json(
     let configured = workspace.config.agents.iter();
     let configured = configured.map(|(name, spec)| json!({"name": name, "kind": spec.label()}));
     let sets = opened.iter().map(|(set, open)| match open {
-        Ok(open) => set_json((set, &open.file), (&past, &history), args.cases),
+        Ok(open) => set_json((set, &open.file), (&past, &history), cases_of(args, target)),
         Err(error) => json!({"file": set.shown, "eval_set": set.stem, "error": error.to_string()}),
     });
     let list = json!({
@@ -90,14 +117,14 @@ fn list_json(
     serde_json::to_writer_pretty(&mut out, &list)?;
     out.write_all(b"\n")?;
     out.end()?;
-    let is_unreadable = opened.iter().any(|(_, open)| open.is_err());
+    let is_unreadable = opened.iter().any(|(set, open)| open.is_err() && !set.is_unknown_data);
     Ok(if is_unreadable { Exit::UsageError } else { Exit::Success })
 }
 
 fn set_json(
     (set, file): (&SetPath, &SetFile),
     (past, history): (&[PastResult], &History),
-    with_cases: bool,
+    cases: Option<&[String]>,
 ) -> Value {
     let notes = read_notes(&set.path).unwrap_or_default();
     let results = case_results(file, &set.path, &notes, past);
@@ -118,7 +145,7 @@ fn set_json(
         "different_criteria": has_mixed_criteria(history, set, &results),
         "error": null,
     });
-    if with_cases {
+    if let Some(ids) = cases {
         let by_case: HashMap<usize, &CaseResult> =
             results.iter().map(|result| (result.index, result)).collect();
         let case = |(at, eval_id): (usize, std::borrow::Cow<'_, str>)| {
@@ -131,7 +158,8 @@ fn set_json(
                 "error": file.case(at).err().map(|problem| problem.to_string()),
             })
         };
-        listed["eval_cases"] = file.eval_ids().enumerate().map(case).collect();
+        let chosen = file.eval_ids().enumerate().filter(|(_, eval_id)| is_listed_id(ids, eval_id));
+        listed["eval_cases"] = chosen.map(case).collect();
     }
     listed
 }
@@ -149,7 +177,7 @@ fn newest_of_adk(history: &History, agent: &Path) -> Option<String> {
 fn list_set(
     (set, file): (&SetPath, &SetFile),
     (past, history): (&[PastResult], &History),
-    cases: bool,
+    cases: Option<&[String]>,
     paint: Paint,
 ) {
     let notes = read_notes(&set.path).unwrap_or_default();
@@ -158,10 +186,10 @@ fn list_set(
     let cases_word = if count == 1 { "case" } else { "cases" };
     let words = result_words(&results, count, has_mixed_criteria(history, set, &results));
     say(&format!("  {}  {count} {cases_word}  {}", clean_line(&set.shown), paint.faint(&words)));
-    if cases {
+    if let Some(ids) = cases {
         let by_case: HashMap<usize, &CaseResult> =
             results.iter().map(|result| (result.index, result)).collect();
-        for (at, eval_id) in file.eval_ids().enumerate() {
+        for (at, eval_id) in file.eval_ids().enumerate().filter(|(_, eval_id)| is_listed_id(ids, eval_id)) {
             let status = by_case.get(&at).map(|result| result.status());
             let glyph = status.map_or(" ".into(), |status| paint.status(status, status.glyph()));
             let problem = file.case(at).err().map(|problem| format!("  unreadable: {problem}"));
@@ -185,7 +213,13 @@ fn result_words(results: &[CaseResult], count: usize, has_mixed_criteria: bool) 
         return "not run".into();
     }
     let passed = results.iter().filter(|result| result.status() == Status::Passed).count();
-    let mut words = format!("{passed}/{} passed", results.len());
+    let is_only_scored =
+        |result: &&CaseResult| result.attempts.iter().all(|attempt| attempt.is_only_scored());
+    let scored = results.iter().filter(is_only_scored).count();
+    let mut words = match scored == results.len() {
+        true => format!("{scored} scored, no threshold"),
+        false => format!("{passed}/{} passed", results.len()),
+    };
     let mut note = |count: usize, what: &str| {
         if count > 0 {
             words.push_str(&format!(", {count} {what}"));

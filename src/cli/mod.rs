@@ -38,6 +38,7 @@ mod run_labels;
 mod runs;
 mod select;
 mod share;
+mod standard_input;
 mod terminal;
 mod trust;
 mod uploader;
@@ -108,7 +109,7 @@ pub fn main() -> anyhow::Result<Exit> {
         Cli::from_arg_matches(&command.get_matches_from(arguments)).unwrap_or_else(|error| error.exit());
     let cli = addresses::with_copies(cli)?;
     match cli.command {
-        None => explore::open(cli.path, cli.theme),
+        None => explore::open(cli.path, cli.theme, cli.columns),
         Some(Command::Run(args)) if args.watch => watch::run_and_watch(&args),
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Score(args)) => run::score(*args),

@@ -6,6 +6,7 @@ use super::output::tell;
 use crate::buckets::BucketAddress;
 use crate::domain::clean_line;
 use crate::explorer::{Explorer, NewerRun, OpenedRunFile, explore};
+use crate::formats::ColumnMap;
 use crate::history::{MergedRun, merge_shards};
 use crate::process::{PrivateFolder, remove_private_folders_on_signals};
 use crate::runner::Stamp;
@@ -27,7 +28,13 @@ pub(super) fn open_pushed(address: &BucketAddress, theme: Option<String>) -> any
         Box::new(move || newer(&pushed, &address).map_err(|error| super::error_chain(&error))) as NewerRun
     });
     let file = OpenedRunFile { run, case: None, newer };
-    explore(Explorer { opened: workspace, title: address.to_string(), theme, run: Some(file) })?;
+    explore(Explorer {
+        opened: workspace,
+        title: address.to_string(),
+        theme,
+        run: Some(file),
+        columns: ColumnMap::default(),
+    })?;
     // Waits for a merge that goes on, whose files would stay.
     let mut pushed = locked(&pushed);
     pushed.is_closed = true;

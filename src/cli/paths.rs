@@ -5,6 +5,7 @@ use super::args::CaseArgs;
 use super::output::tell;
 use crate::domain::clean_line;
 use crate::domain::stored_path::path_below;
+use crate::formats::ColumnMap;
 use crate::report::shell_word;
 use crate::runner::Selection;
 use crate::store::read_text_file;
@@ -20,19 +21,29 @@ pub(super) struct Target {
     pub(super) ids: Vec<String>,
 }
 
-/// Splits at the first colon that does not follow a drive letter, unless the whole text is an existing path.
+/// Splits at the colon after the longest existing path. If no part is an existing path, splits at the first colon that does
+/// not follow a drive letter.
 pub(super) fn parse_target(text: &str) -> Target {
+    split_target(text, |path| path.exists())
+}
+
+fn split_target(text: &str, exists: impl Fn(&Path) -> bool) -> Target {
     let whole = || Target { path: PathBuf::from(text), ids: Vec::new() };
-    if Path::new(text).exists() {
+    if exists(Path::new(text)) {
         return whole();
     }
-    let drive = text.as_bytes().get(1) == Some(&b':') && text.as_bytes()[0].is_ascii_alphabetic();
-    let from = if drive && cfg!(windows) { 2 } else { 0 };
-    match text[from..].find(':') {
+    let has_drive = text.as_bytes().get(1) == Some(&b':') && text.as_bytes()[0].is_ascii_alphabetic();
+    let is_after_drive = |at: &usize| *at != 1 || !has_drive;
+    let colons: Vec<usize> = text.match_indices(':').map(|(at, _)| at).filter(is_after_drive).collect();
+    // `C:x` is a drive on Windows only; elsewhere it may be a file with a case.
+    let only_drive = (has_drive && !cfg!(windows)).then_some(1);
+    let of_path = |at: &&usize| exists(Path::new(&text[..**at]));
+    let longest = colons.iter().rev().find(of_path).or(only_drive.as_ref().filter(of_path));
+    match longest.or(colons.first()).or(only_drive.as_ref()) {
         None => whole(),
-        Some(at) => Target {
-            path: PathBuf::from(&text[..from + at]),
-            ids: text[from + at + 1..]
+        Some(&at) => Target {
+            path: PathBuf::from(&text[..at]),
+            ids: text[at + 1..]
                 .split(',')
                 .map(str::trim)
                 .filter(|id| !id.is_empty())
@@ -86,20 +97,27 @@ pub(super) fn place_of(root: &Path) -> String {
 
 /// Opens the targets as one workspace. Targets with the same file become one selection: if only one of them has cases,
 /// only those are selected, as in `adk eval`. `saved`: the files are scored, not run.
-pub(super) fn open_targets(targets: &[Target], saved: bool) -> anyhow::Result<(Workspace, Vec<Selection>)> {
+pub(super) fn open_targets(
+    targets: &[Target],
+    saved: bool,
+    columns: &ColumnMap,
+) -> anyhow::Result<(Workspace, Vec<Selection>)> {
     let mut workspace: Option<Workspace> = None;
     let mut selections: Vec<Selection> = Vec::new();
     for target in targets {
-        let opened = Workspace::open(&target.path)?;
+        let opened = Workspace::open_with(&target.path, columns)?;
         opened.unreadable.iter().for_each(|problem| tell(&clean_line(problem)));
-        if opened.sets.is_empty() {
+        let (unknown, known): (Vec<&SetPath>, Vec<&SetPath>) =
+            opened.sets.iter().partition(|set| set.is_unknown_data);
+        tell_unknown(&unknown);
+        if known.is_empty() {
             bail!(
                 "{}: no eval sets here; evaltrail looks for *.evalset.json, *.test.json and data sets (.jsonl, .csv, .json)",
                 target.path.display()
             );
         }
-        let meant = meant(&opened.sets, target.path.is_dir(), saved);
-        tell_left_out(&opened.sets, &meant, saved);
+        let meant = meant(&known, target.path.is_dir(), saved);
+        tell_left_out(&known, &meant, saved);
         for set in meant {
             match selections.iter_mut().find(|selection| selection.set.path == set.path) {
                 Some(known) => known.ids.extend(target.ids.clone()),
@@ -121,8 +139,15 @@ pub(super) fn open_targets(targets: &[Target], saved: bool) -> anyhow::Result<(W
     Ok((workspace, selections))
 }
 
+/// Prints which files of a folder look like data and are not read.
+fn tell_unknown(unknown: &[&SetPath]) {
+    let Some(first) = unknown.first() else { return };
+    let more = if unknown.len() > 1 { format!(" and {} more", unknown.len() - 1) } else { String::new() };
+    tell(&format!("not read: {}{more}; `evaltrail check` tells why", clean_line(&first.shown)));
+}
+
 /// Prints which sets of a folder are not run, or not scored, and which command handles them.
-fn tell_left_out(sets: &[SetPath], meant: &[&SetPath], saved: bool) {
+fn tell_left_out(sets: &[&SetPath], meant: &[&SetPath], saved: bool) {
     let left_out = || sets.iter().filter(|set| meant.iter().all(|other| other.path != set.path));
     let Some(first) = left_out().next() else { return };
     let more = match left_out().count() - 1 {
@@ -138,11 +163,11 @@ fn tell_left_out(sets: &[SetPath], meant: &[&SetPath], saved: bool) {
 
 /// The sets to use. `run` uses the eval sets of a folder, and `score` its data sets; all sets if there are none of that
 /// kind. A file that is named is always used.
-fn meant(sets: &[SetPath], folder: bool, saved: bool) -> Vec<&SetPath> {
-    let fitting: Vec<&SetPath> = sets.iter().filter(|set| set.is_data() == saved).collect();
+fn meant<'a>(sets: &[&'a SetPath], folder: bool, saved: bool) -> Vec<&'a SetPath> {
+    let fitting: Vec<&SetPath> = sets.iter().copied().filter(|set| set.is_data() == saved).collect();
     match folder && !fitting.is_empty() {
         true => fitting,
-        false => sets.iter().collect(),
+        false => sets.to_vec(),
     }
 }
 
@@ -170,5 +195,24 @@ mod tests {
         let target = parse_target("dir/x.evalset.json:a, b,");
         assert_eq!(target, Target { path: "dir/x.evalset.json".into(), ids: vec!["a".into(), "b".into()] });
         assert_eq!(parse_target("dir").ids, Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_longest_existing_path_is_the_file() {
+        let target = |path: &str, ids: &[&str]| Target {
+            path: path.into(),
+            ids: ids.iter().map(|id| id.to_string()).collect(),
+        };
+        let there = ["C:/sets/day:1.evalset.json", "a:b/x.json", "a", "x.json", "a:b/x.json:c"];
+        let split = |text: &str| split_target(text, |path| there.iter().any(|one| path == Path::new(one)));
+        assert_eq!(split("C:/sets/day:1.evalset.json:plain"), target(there[0], &["plain"]));
+        assert_eq!(split("C:/sets/day:1.evalset.json"), target(there[0], &[]));
+        assert_eq!(split("a:b/x.json:c:d,e"), target("a:b/x.json:c", &["d", "e"]));
+        assert_eq!(split("a:b/x.json:d"), target("a:b/x.json", &["d"]));
+        assert_eq!(split("x.json:case:1"), target("x.json", &["case:1"]));
+        assert_eq!(split("C:\\sets\\x.json:case1"), target("C:\\sets\\x.json", &["case1"]));
+        assert_eq!(split("missing.json:case1"), target("missing.json", &["case1"]));
+        #[cfg(not(windows))]
+        assert_eq!(split("a:case1"), target("a", &["case1"]));
     }
 }

@@ -20,6 +20,8 @@ pub(super) fn rerun_command(cases: &CaseArgs, run: Option<&RunArgs>, run_id: &st
     }
     option("config", cases.config.as_ref().map(|file| file.display().to_string()));
     option("metric", Some(cases.metric.join(",")).filter(|names| !names.is_empty()));
+    option("initial-session", cases.initial_session.as_ref().map(|file| file.display().to_string()));
+    option("columns", Some(cases.columns.text()).filter(|columns| !columns.is_empty()));
     option("judge", cases.judge.clone());
     option("samples", number(cases.samples));
     option("jobs", number(cases.jobs));

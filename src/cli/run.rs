@@ -15,15 +15,17 @@ use super::write::make_asking;
 use super::{Exit, github, trust};
 use crate::config::{ShardChoice, job_of_environment, shard_of_environment};
 use crate::domain::{Gate, JudgeSpec, Query, RunOptions, RunState, Shard, ShardBy, clean_line};
+use crate::formats::adk::read_initial_session;
 use crate::formats::recording::recording_line;
 use crate::history::{Resume, ResumedRun, unfinished};
 use crate::process::Runtimes;
 use crate::report::{run_summary, write_json_report};
 use crate::runner::{self, Prepared, Request, Selection};
 use crate::store::Baseline;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, read_text};
 use anyhow::Context;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub(super) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
@@ -108,7 +110,8 @@ struct How<'a> {
 }
 
 fn opened(cases: &CaseArgs, saved: bool) -> anyhow::Result<(Workspace, Vec<Selection>)> {
-    let (workspace, selections) = open_targets(&targets(cases)?, saved)?;
+    let (workspace, mut selections) = open_targets(&targets(cases)?, saved, &cases.columns)?;
+    give_session(cases, &mut selections)?;
     let selections = match (cases.failed.as_deref(), cases.changed) {
         (Some(""), _) => only_failed(&workspace, selections)?,
         (Some(run), _) => only_failed_in(&find_run(&workspace, run)?.state, selections),
@@ -116,6 +119,16 @@ fn opened(cases: &CaseArgs, saved: bool) -> anyhow::Result<(Workspace, Vec<Selec
         (None, false) => selections,
     };
     Ok((workspace, selections))
+}
+
+/// Gives the cases that name no session the one of `--initial-session`.
+pub(super) fn give_session(cases: &CaseArgs, selections: &mut [Selection]) -> anyhow::Result<()> {
+    let Some(path) = &cases.initial_session else { return Ok(()) };
+    let named = || format!("--initial-session {}", path.display());
+    let text = read_text(path).with_context(named)?;
+    let session = read_initial_session(&text).with_context(named)?.map(Arc::new);
+    selections.iter_mut().for_each(|selection| selection.set.session = session.clone());
+    Ok(())
 }
 
 fn request(cases: &CaseArgs, workspace: &Workspace, selections: Vec<Selection>) -> anyhow::Result<Request> {

@@ -3,6 +3,7 @@
 use super::arg_values::{ColorWhen, FailOn, ReportTo, RuleArgs, parse_report};
 use crate::config::ShardChoice;
 use crate::domain::{Gate, StubMode, ToolFault};
+use crate::formats::ColumnMap;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use std::time::Duration;
 /// The arguments that `run` and `score` share.
 #[derive(Args, Debug)]
 pub(super) struct CaseArgs {
-    /// Files or folders; PATH:id,id selects only these cases
+    /// Files or folders; PATH:id,id selects only these cases; - is standard input
     #[arg(required = true, value_name = "PATH[:ID,ID]")]
     pub(super) paths: Vec<String>,
     /// File of criteria, in the format of ADK's test_config.json
@@ -19,6 +20,12 @@ pub(super) struct CaseArgs {
     /// Only the cases with the ids in this file, a JSON array of texts; - is standard input
     #[arg(long, value_name = "FILE")]
     pub(super) ids: Option<PathBuf>,
+    /// Read these columns of data sets as those that evaltrail knows, e.g. prompt=question,reference=answer
+    #[arg(long, value_name = "KNOWN=NAME,...", value_parser = ColumnMap::parse, default_value = "", hide_default_value = true)]
+    pub(super) columns: ColumnMap,
+    /// ADK's initial session file: the session of cases that name none
+    #[arg(long, value_name = "FILE", alias = "initial_session_file")]
+    pub(super) initial_session: Option<PathBuf>,
     /// Additional metrics, with their default options
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(super) metric: Vec<String>,

@@ -8,6 +8,7 @@ use super::own_files::{RunFile, exported, run_file};
 use super::terminal::no_terminal;
 use crate::domain::clean_line;
 use crate::explorer::{Explorer, OpenedRunFile, explore};
+use crate::formats::ColumnMap;
 use crate::process::{PrivateFolder, remove_private_folders_on_signals};
 use crate::runner;
 use crate::store::unpack_run;
@@ -58,6 +59,6 @@ pub(super) fn open_run(
     }
     let title = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let run = OpenedRunFile { run, case, newer: None };
-    explore(Explorer { opened, title, theme, run: Some(run) })?;
+    explore(Explorer { opened, title, theme, run: Some(run), columns: ColumnMap::default() })?;
     Ok(Exit::Success)
 }

@@ -4,7 +4,7 @@ use super::args::RunArgs;
 use super::interrupts::Interrupts;
 use super::output::{can_prompt, confirm, tell};
 use super::paths::{open_targets, targets};
-use super::run::{options, run, run_selected};
+use super::run::{give_session, options, run, run_selected};
 use super::{Exit, print_error};
 use crate::domain::CaseKey;
 use crate::runner::{ChangedCase, RunEstimate, SeenCases, Selection, changed_cases, unreadable_words};
@@ -100,7 +100,9 @@ impl Watched {
 }
 
 fn opened(args: &RunArgs) -> anyhow::Result<(Workspace, Vec<Selection>)> {
-    open_targets(&targets(&args.cases)?, false)
+    let (workspace, mut selections) = open_targets(&targets(&args.cases)?, false, &args.cases.columns)?;
+    give_session(&args.cases, &mut selections)?;
+    Ok((workspace, selections))
 }
 
 /// Waits for a change, and until no further one follows. Returns `false` if evaltrail must end.

@@ -7,6 +7,7 @@ use super::judge::RawJudge;
 use super::metric::{DefinedMetric, RawMetric};
 use crate::analysis::ComparisonRule;
 use crate::domain::{AgentSpec, Gate, JudgeSpec, MatchRule, RunOptions, ToolsSpec};
+use crate::formats::ColumnMap;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -49,6 +50,8 @@ pub struct ConfigFile {
     pub keep: Option<usize>,
     /// How runs are compared.
     pub comparison: ComparisonRule,
+    /// Which columns of data sets are read as those that evaltrail knows.
+    pub columns: ColumnMap,
 }
 
 /// How many runs are stored unless the file specifies another number.
@@ -75,6 +78,8 @@ struct Raw {
     r#match: Vec<MatchRule>,
     #[serde(default)]
     metrics: BTreeMap<String, RawMetric>,
+    #[serde(default)]
+    columns: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize, Default)]
@@ -165,6 +170,7 @@ impl ConfigFile {
             judge: judge.map_err(|why| ConfigProblem(format!("[judge]: {why}")))?,
             keep: raw.history.keep,
             comparison: raw.compare.rule().map_err(|why| ConfigProblem(format!("[compare] {why}")))?,
+            columns: ColumnMap::of(raw.columns).map_err(|why| ConfigProblem(format!("[columns] {why}")))?,
         })
     }
 }
@@ -261,6 +267,9 @@ mod tests {
     #[test]
     fn mistakes_name_the_place() {
         let said = |text: &str| ConfigFile::parse(text, Path::new("/w")).unwrap_err().0;
+        assert!(
+            said("[columns]\nquestion = \"prompt\"").contains("[columns] question: columns can be mapped")
+        );
         assert!(said("[run]\njob = 8").contains("unknown field `job`"));
         let unknown =
             "[run]\njobs = 2\n\n[agents.f]\nkind = \"http\"\nurl = \"http://x/\"\nfrom = { a = \"b\" }\n";

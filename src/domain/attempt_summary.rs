@@ -1,8 +1,8 @@
 //! The summary of an attempt: what lists, filters and tables need of it.
 
 use super::{
-    Attempt, AttemptKey, Cause, Finding, FindingRule, MetricResult, ModelError, Score, Spent, Status,
-    ToolCounts, ToolUse, TurnEnd,
+    Attempt, AttemptKey, Cause, Finding, FindingRule, Invocation, MetricResult, ModelError, Score, Spent,
+    Status, ToolCounts, ToolUse, TurnEnd,
 };
 use serde::{Deserialize, Serialize};
 
@@ -58,12 +58,14 @@ pub struct AttemptSummary {
     pub causes: Vec<Cause>,
     /// A hash of the tool calls of all turns, with their arguments: equal for equal trajectories.
     pub trajectory: u64,
-    /// How the agent ended the last turn.
+    /// How the agent ended the last of the turns that it did not complete; answered if it completed all.
     pub end: TurnEnd,
     /// The first errors that the model reported, each with its turn, from 1.
     pub model_errors: Vec<(usize, ModelError)>,
     /// How the calls of tools were answered, if evaltrail answered them.
     pub tools: Option<ToolCounts>,
+    /// Why no criterion decided the attempt; empty if one did, and for an attempt that errored.
+    pub undecided: String,
 }
 
 /// The data of a score that lists, counts, filters and tables need.
@@ -101,7 +103,12 @@ impl AttemptSummary {
     pub fn title(&self, repeat: u32) -> String {
         let repeat = if repeat > 1 { format!(" #{}", self.key.attempt) } else { String::new() };
         let alone = self.turn.map(|turn| format!(" (turn {turn} alone)")).unwrap_or_default();
-        format!("{}{repeat}{alone}", self.eval_id)
+        format!("{}{repeat}{alone}", self.shown_id())
+    }
+
+    /// The case's id, also if it is empty.
+    pub fn shown_id(&self) -> &str {
+        if self.eval_id.is_empty() { "(no id)" } else { &self.eval_id }
     }
 
     /// The allowed variant of the trajectory that matched, if a score is based on one.
@@ -152,14 +159,70 @@ impl AttemptSummary {
     }
 
     /// Why the attempt did not pass: the error, or the explanation of the first metric that failed or, if none failed,
-    /// was not evaluated. Empty if the attempt passed.
+    /// errored or was not evaluated, or why no criterion decided. Never empty if the attempt was not evaluated or errored.
     pub fn reason(&self) -> &str {
         if let Some(error) = &self.error {
             return error;
         }
         let of = |status| self.metrics.iter().find(|metric| metric.status == status);
-        let worst = of(Status::Failed).or_else(|| of(Status::NotEvaluated));
-        worst.map_or("", |metric| metric.explanation.as_str())
+        if self.status == Status::Passed {
+            return "";
+        }
+        let worst = of(Status::Failed).or_else(|| of(Status::Errored)).or_else(|| of(Status::NotEvaluated));
+        let found = worst.map_or(self.undecided.as_str(), |metric| metric.explanation.as_str());
+        match found.is_empty() && self.status != Status::Failed {
+            true => self.status.label(),
+            false => found,
+        }
+    }
+
+    /// Whether the attempt has scores and no threshold that they are compared with.
+    pub fn is_only_scored(&self) -> bool {
+        let is_informational = |metric: &MetricSummary| metric.status == Status::Informational;
+        self.error.is_none()
+            && self.metrics.iter().all(is_informational)
+            && self.metrics.iter().any(|metric| metric.score.is_some())
+    }
+}
+
+/// Why no criterion decided an attempt that was not evaluated.
+fn undecided(attempt: &Attempt) -> String {
+    let is_decided = |metric: &MetricResult| metric.status != Status::Informational;
+    if attempt.error.is_some()
+        || !matches!(attempt.status, Status::NotEvaluated | Status::Informational)
+        || attempt.metrics.iter().any(is_decided)
+    {
+        return String::new();
+    }
+    let scored = attempt.metrics.iter().filter(|metric| metric.score.is_some()).count();
+    match (attempt.metrics.first(), scored) {
+        (None, _) => nothing_to_compare(attempt),
+        (Some(metric), 0) if metric.explanation.is_empty() => "no metric has a score".into(),
+        (Some(metric), 0) => metric.explanation.clone(),
+        (_, 1) => "1 metric scored, no threshold".into(),
+        (_, scored) => format!("{scored} metrics scored, no threshold"),
+    }
+}
+
+/// What an attempt without any result lacks, in the names of the columns of a data set.
+fn nothing_to_compare(attempt: &Attempt) -> String {
+    let is_data = attempt.expected.iter().any(|turn| turn.is_data);
+    if !is_data {
+        return "no criterion was applied".into();
+    }
+    let expected = || attempt.expected.iter().filter(|turn| !turn.history);
+    let has = |found: bool, name: &'static str| found.then_some(name);
+    let said = [
+        has(expected().any(|turn| turn.final_response.is_some()), "reference"),
+        has(expected().any(|turn| turn.trajectory.is_known()), "reference_trajectory"),
+        has(attempt.actual.iter().any(|turn| turn.final_response.is_some()), "response"),
+        has(attempt.actual.iter().any(|turn| turn.trajectory.is_known()), "predicted_trajectory"),
+    ];
+    let there: Vec<&str> = said.iter().copied().flatten().collect();
+    let only = if there.is_empty() { String::new() } else { format!(" (it has {})", there.join(" and ")) };
+    match there.iter().any(|name| name.starts_with("reference")) {
+        true => format!("no criterion was applied to the row{only}"),
+        false => format!("nothing to compare: the row has no reference or reference_trajectory{only}"),
     }
 }
 
@@ -195,15 +258,20 @@ impl Attempt {
             first_failed_turn: first_failed_turn(self),
             causes: self.causes(),
             trajectory: trajectory_hash(self),
-            end: self.actual.last().map(|turn| turn.end).unwrap_or_default(),
+            end: last_end(&self.actual),
             model_errors: self
                 .model_errors()
                 .take(MODEL_ERRORS_AT_MOST)
                 .map(|(turn, one)| (turn, one.clone()))
                 .collect(),
             tools: self.tool_use.as_ref().map(ToolUse::counts),
+            undecided: undecided(self),
         }
     }
+}
+
+fn last_end(turns: &[Invocation]) -> TurnEnd {
+    turns.iter().rev().map(|turn| turn.end).find(|end| !end.is_answered()).unwrap_or_default()
 }
 
 fn trajectory_hash(attempt: &Attempt) -> u64 {
@@ -243,7 +311,7 @@ impl MetricResult {
             score: self.score,
             threshold: self.threshold,
             status: self.status,
-            explanation: self.explanation.clone(),
+            explanation: self.stated_explanation().to_string(),
             variant: self.findings.iter().find_map(matched_variant),
             rubrics: self.rubrics.iter().map(|rubric| rubric.score).collect(),
             judged: self.judgement.is_some(),

@@ -137,7 +137,7 @@ impl Cause {
                 (FindingRule::ThresholdMissed, _) => {
                     format!("{metric} is on the wrong side of its threshold")
                 }
-                (FindingRule::OrderDiffers, _) => format!("{metric}: the calls come in another order"),
+                (FindingRule::OrderDiffers, _) => format!("{metric}: the same calls in another order"),
                 (FindingRule::StateDiffers, Some(path)) => format!("{path} of the session state differs"),
                 (FindingRule::StateMissing, Some(path)) => {
                     format!("{path} is missing from the session state")

@@ -92,6 +92,11 @@ impl Part {
         self.text.as_deref().is_some_and(|text| !text.is_empty())
     }
 
+    /// Whether the part has neither text nor anything else.
+    pub fn is_blank(&self) -> bool {
+        !self.has_text() && self.call.is_none() && self.response.is_none() && self.rest.is_empty()
+    }
+
     /// A short description of a part that is not text; `None` for a part without a payload.
     pub fn label(&self) -> Option<String> {
         if let Some(call) = &self.call {

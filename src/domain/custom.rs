@@ -43,9 +43,14 @@ pub enum CustomMetric {
     Judged(JudgeTemplate),
     /// A program: the case as JSON on standard input, a score as JSON on standard output.
     Command(MetricProgram),
+    /// A metric that a config names and that cannot be computed here.
+    Unavailable {
+        /// Why, as a message.
+        why: String,
+    },
     /// A Python function, called through a bridge.
     Python {
-        /// Its dotted name.
+        /// Its dotted name; or a file, or source, that defines `evaluate`.
         function: String,
         /// Its calling convention.
         convention: Convention,

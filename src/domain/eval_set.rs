@@ -1,6 +1,6 @@
 //! Eval sets and eval cases.
 
-use super::{Invocation, MetricResult};
+use super::{Invocation, MetricResult, Part};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -74,6 +74,21 @@ impl EvalCase {
             Conversation::Scenario(_) => &[],
         }
     }
+
+    /// Why the case cannot be sent to an agent, if a row of a data set has no prompt: it may have another name.
+    pub fn missing_prompt(&self) -> Option<String> {
+        let is_blank = |turn: &Invocation| turn.user.parts.iter().all(Part::is_blank);
+        let lacks = self.turns().iter().any(|turn| turn.is_data && !turn.history && is_blank(turn));
+        let named = self.extra.iter().filter(|(_, value)| value.is_string());
+        let names: Vec<&str> = named.map(|(name, _)| name.as_str()).collect();
+        lacks.then(|| match names.is_empty() {
+            true => "the row has no prompt".into(),
+            false => format!(
+                "the row has no prompt; its other columns are {}: --columns prompt=NAME reads one as the prompt",
+                names.join(", ")
+            ),
+        })
+    }
 }
 
 /// Either a fixed list of turns, or a scenario that a simulated user plays.
@@ -117,6 +132,27 @@ pub struct Rubric {
     pub text: Option<String>,
     /// A description to display.
     pub description: Option<String>,
-    /// Which metric may use it: `FINAL_RESPONSE_QUALITY`, `TOOL_USE_QUALITY`, `TRAJECTORY_QUALITY`.
+    /// Which metric may use it: one of [`RUBRIC_KINDS`].
     pub kind: Option<String>,
+    /// The group of a data set (`rubric_groups`) that contains it. A criterion may choose one group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+}
+
+/// The type of the rubrics of responses.
+pub const RESPONSE_RUBRICS: &str = "FINAL_RESPONSE_QUALITY";
+
+/// The types of rubrics that ADK's metrics read from a set.
+pub const RUBRIC_KINDS: [&str; 3] = [RESPONSE_RUBRICS, "TOOL_USE_QUALITY", "TRAJECTORY_QUALITY"];
+
+impl Rubric {
+    /// The type by which a metric reads the rubric. A group of a data set has a free name and often no type: its rubrics
+    /// are about the response.
+    pub fn read_as(&self) -> Option<&str> {
+        let own = self.kind.as_deref();
+        match (own.is_some_and(|kind| RUBRIC_KINDS.contains(&kind)), &self.group) {
+            (false, Some(_)) => Some(RESPONSE_RUBRICS),
+            _ => own,
+        }
+    }
 }

@@ -44,6 +44,10 @@ pub struct Invocation {
     /// Whether the turn only provides context: its message is sent to the agent again, and the turn is not scored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub history: bool,
+    /// Whether the turn is from a row of a data set: what the row does not contain is unknown. A case of ADK without a
+    /// response or without calls expects none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_data: bool,
     /// Keys in the file that ADK does not know.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
@@ -62,12 +66,22 @@ impl Invocation {
 
     /// The turn as an agent reported it: how it ended, and whether all calls are among its events.
     pub fn with_end(mut self, end: TurnEnd, has_all_calls: bool) -> Invocation {
-        self.end = end;
+        // A tool that continues is an end without a response only if the agent said nothing about it.
+        let is_said = |content: &Content| content.parts.iter().any(|part| part.has_text() && !part.thought);
+        self.end = match end {
+            TurnEnd::LongRunning if self.final_response.as_ref().is_some_and(is_said) => TurnEnd::Answered,
+            end => end,
+        };
         self.trajectory = match self.trajectory {
             Trajectory::Events(events) if !has_all_calls => Trajectory::Partial(events),
             trajectory => trajectory,
         };
         self
+    }
+
+    /// Whether the expected response is unknown.
+    pub fn lacks_reference(&self) -> bool {
+        self.is_data && self.final_response.is_none()
     }
 
     /// The tool responses in order.
@@ -250,4 +264,19 @@ pub struct Durations {
     pub model: Option<f64>,
     /// Inside tools.
     pub tool: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_continues_in_the_background_only_without_a_text() {
+        let turn = |text: Option<&str>| {
+            let final_response = text.map(|text| Content::text("model", text));
+            Invocation { final_response, ..Invocation::default() }.with_end(TurnEnd::LongRunning, true).end
+        };
+        assert_eq!(turn(Some("Waiting for the manager.")), TurnEnd::Answered);
+        assert_eq!((turn(None), turn(Some(""))), (TurnEnd::LongRunning, TurnEnd::LongRunning));
+    }
 }

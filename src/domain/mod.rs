@@ -73,7 +73,7 @@ pub use ended::{
     AttemptRecords, Derivation, EndedAttempt, InMemory, RecordedAt, WHOLE_AT_MOST, causes_of_worst_attempt,
     worst_attempt,
 };
-pub use eval_set::{Conversation, EvalCase, EvalSet, Rubric, Saved, SessionInput};
+pub use eval_set::{Conversation, EvalCase, EvalSet, RUBRIC_KINDS, Rubric, Saved, SessionInput};
 pub use finding::{Finding, FindingRule};
 pub use finished::{ATTEMPTS_IN_BLOCK, FinishedAttempts, packed_block};
 pub use gate::Gate;

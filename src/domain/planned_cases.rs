@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::OnceLock;
 
 /// One case of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,6 +48,18 @@ pub struct PlannedCases {
     texts: String,
     /// The quarantines of the few cases that have one.
     quarantines: BTreeMap<usize, Quarantine>,
+    repeated: Repeated,
+}
+
+/// The cases whose set has several cases with their id, sorted; found when they are first asked for.
+#[derive(Clone, Default)]
+struct Repeated(OnceLock<Box<[usize]>>);
+
+/// It is computed from the rest, so it makes no difference.
+impl PartialEq for Repeated {
+    fn eq(&self, _: &Repeated) -> bool {
+        true
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -114,7 +127,22 @@ impl PlannedCases {
             self.quarantines.insert(self.places.len(), quarantine.into_owned());
         }
         self.places.push(place);
+        self.repeated = Repeated::default();
         Ok(())
+    }
+
+    /// Whether another case of the same set has the id of this one, so that the id does not identify it.
+    pub fn is_repeated(&self, case: usize) -> bool {
+        let find = || {
+            let mut by_id: Vec<usize> = (0..self.len()).collect();
+            let name = |case: &usize| (self.places[*case].set, self.eval_id(*case));
+            by_id.sort_by(|a, b| name(a).cmp(&name(b)));
+            let same = by_id.chunk_by(|a, b| name(a) == name(b)).filter(|group| group.len() > 1);
+            let mut repeated: Vec<usize> = same.flatten().copied().collect();
+            repeated.sort_unstable();
+            repeated.into_boxed_slice()
+        };
+        self.repeated.0.get_or_init(find).binary_search(&case).is_ok()
     }
 
     /// The case at a position.
@@ -191,7 +219,12 @@ impl PlannedCases {
         }
         let quarantines = serde_json::from_str(&quarantines).ok()?;
         let texts = texts.into_owned();
-        (start == texts.len()).then_some(PlannedCases { places, texts, quarantines })
+        (start == texts.len()).then_some(PlannedCases {
+            places,
+            texts,
+            quarantines,
+            repeated: Repeated::default(),
+        })
     }
 
     /// Gives back memory that was reserved for further cases.

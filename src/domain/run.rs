@@ -65,9 +65,14 @@ impl RunPlan {
         all.next().is_some_and(|first| all.any(|other| other != first))
     }
 
-    /// The name of a case's set in messages, as by [`RunPlan::name_of_set`].
+    /// The name of a case's set in messages, as by [`RunPlan::name_of_set`], followed by the position of the case in the
+    /// file, from 1, if another case of the set has the same id.
     pub fn set_name(&self, case: usize) -> Cow<'_, str> {
-        self.name_of_set(self.cases.set(case))
+        let name = self.name_of_set(self.cases.set(case));
+        match self.cases.is_repeated(case) {
+            true => Cow::Owned(format!("{name} (case {})", self.cases.index(case) + 1)),
+            false => name,
+        }
     }
 
     /// The id of a case, followed by its file if another set of the run has the same id as the case's set.

@@ -139,6 +139,14 @@ impl MetricResult {
         self.score.map(Score::get)
     }
 
+    /// The explanation; where a metric was not evaluated and no reason was recorded, that.
+    pub fn stated_explanation(&self) -> &str {
+        match (self.status, self.explanation.is_empty()) {
+            (Status::NotEvaluated | Status::Errored, true) => "no reason is recorded",
+            _ => &self.explanation,
+        }
+    }
+
     /// Whether one sample of the judge could change the outcome.
     pub fn is_unsteady(&self) -> bool {
         let decided = matches!(self.status, Status::Passed | Status::Failed);

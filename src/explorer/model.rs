@@ -354,6 +354,19 @@ impl Model {
         self.file(case.set).map_or(Cow::Borrowed(""), |file| file.eval_id(case.index))
     }
 
+    /// The id of a case as shown: with its position in the file if another case has the same id.
+    pub fn shown_id(&self, case: CaseRef) -> Cow<'_, str> {
+        let Some(file) = self.file(case.set) else { return Cow::Borrowed("") };
+        let id = file.eval_id(case.index);
+        let is_repeated = file.positions_of(&id).nth(1).is_some();
+        match (id.is_empty(), is_repeated) {
+            (true, false) => Cow::Borrowed("(no id)"),
+            (true, true) => Cow::Owned(format!("(no id, case {})", case.index + 1)),
+            (false, true) => Cow::Owned(format!("{id} (case {})", case.index + 1)),
+            (false, false) => id,
+        }
+    }
+
     /// The files that were read, except those that cannot be read any more.
     pub fn read_files(&self) -> ReadFiles {
         let read = |view: &SetView| match &view.state {

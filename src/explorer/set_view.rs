@@ -143,7 +143,7 @@ mod tests {
         let path = |shown: &str| {
             let name = shown.rsplit('/').next().unwrap_or_default();
             let stem = name.split('.').next().unwrap_or_default().to_string();
-            SetPath { path: shown.into(), shown: shown.into(), stem, app: None }
+            SetPath { shown: shown.into(), stem, app: None, ..SetPath::of_file(shown.as_ref(), "".as_ref()) }
         };
         let shown =
             ["a/x/s.evalset.json", "b/x/s.evalset.json", "b/y/s.evalset.json", "s.jsonl", "b/y/s.test.json"];

@@ -12,6 +12,8 @@ impl SetFile {
             None => return String::new(),
         };
         let mut hash = Xxh3::new();
+        // The same row is another case when other columns of it are read, or when it begins with another session.
+        hash.update(self.beside_text().as_bytes());
         let mut in_string = false;
         let mut escaped = false;
         let mut from = 0;
@@ -51,6 +53,22 @@ mod tests {
         assert_ne!(hash(case), hash(&case.replace("a \\\" b", "a  \\\" b")), "white space in a text counts");
         assert_ne!(hash(case), hash(&case.replace("eval_id\": \"a", "eval_id\": \"b")));
         assert_eq!(hash(case).len(), 32);
+    }
+
+    #[test]
+    fn a_case_depends_on_the_columns_and_the_session_beside_the_text() {
+        let text = "{\"prompt\": \"a\", \"other\": \"b\"}\n{\"prompt\": \"c\", \"other\": \"d\"}\n";
+        let open = |columns: &str| {
+            let columns = crate::formats::ColumnMap::parse(columns).unwrap();
+            let read_as = crate::formats::ReadAs { is_lines: true, columns };
+            SetFile::open_as(Arc::from(text), "s", &read_as).unwrap()
+        };
+        assert_ne!(open("").content_hash(0), open("prompt=other").content_hash(0));
+        let session = crate::domain::SessionInput { user_id: "u".into(), ..Default::default() };
+        let given = open("").with_session(Some(Arc::new(session.clone())));
+        assert_ne!(open("").content_hash(0), given.content_hash(0));
+        assert_eq!(given.case(0).unwrap().session_input, Some(session));
+        assert_eq!(open("").case(0).unwrap().session_input, None);
     }
 
     #[test]

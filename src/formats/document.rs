@@ -4,7 +4,7 @@ use super::form::Form;
 use super::index;
 use super::json::{self, JsonPath, SyntaxError};
 use super::messages::is_list_of_messages;
-use super::vertex::{COLUMNS, LineIndexer};
+use super::vertex::{COLUMNS, ColumnMap, LineIndexer, is_known};
 use std::ops::Range;
 
 /// A document whose cases were found.
@@ -47,7 +47,11 @@ impl Entry {
 const DATASET_IDS: &[&str] = &["eval_case_id", "evalCaseId", "eval_id", "id"];
 
 /// Finds the cases of an object. `None` when it contains no list of cases.
-pub(super) fn open_object(text: &str, fallback_id: &str) -> Result<Option<Document>, SyntaxError> {
+pub(super) fn open_object(
+    text: &str,
+    fallback_id: &str,
+    columns: &ColumnMap,
+) -> Result<Option<Document>, SyntaxError> {
     let mut id = None;
     let mut head = Head::default();
     let mut list = None;
@@ -69,23 +73,23 @@ pub(super) fn open_object(text: &str, fallback_id: &str) -> Result<Option<Docume
     if !text[range.clone()].starts_with('[') {
         return Ok(None);
     }
-    let Some(form) = form_of_list(text, &key, outline.elements.first()) else { return Ok(None) };
+    let Some(form) = form_of_list(text, &key, outline.elements.first(), columns) else { return Ok(None) };
     let elements = outline.elements.into_iter();
     let entries = match form {
         Form::EvaluationResult => {
             let asked = dataset.map(|range| cases_of_dataset(text, range)).unwrap_or_default();
             elements.map(|range| result_entry(text, range, &asked)).collect()
         }
-        Form::Dataset => elements.map(|range| Entry::new(dataset_id(text, &range), range)).collect(),
+        Form::Dataset => elements.map(|range| Entry::new(dataset_id(text, &range, columns), range)).collect(),
         _ => elements.map(|range| Entry::new(id_of(text, &range, &["eval_id", "evalId"]), range)).collect(),
     };
     let id = id.unwrap_or_else(|| fallback_id.to_string());
     Ok(Some(Document { id, head, form, entries, list: JsonPath::default().key(&key) }))
 }
 
-fn dataset_id(text: &str, range: &Range<usize>) -> String {
+fn dataset_id(text: &str, range: &Range<usize>, columns: &ColumnMap) -> String {
     let id = id_of(text, range, DATASET_IDS);
-    if id.is_empty() { asked_id(text, range) } else { id }
+    if id.is_empty() { asked_id(text, range, columns) } else { id }
 }
 
 /// A result refers to its case by the index in the data set, which agents-cli writes beside the results.
@@ -113,7 +117,11 @@ fn cases_of_dataset(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
 
 /// The form of a document with a list of cases. The eval sets and results of ADK and of Vertex have the same top-level
 /// keys, so the first element decides.
-fn form_of_list(text: &str, key: &str, first: Option<&Range<usize>>) -> Option<Form> {
+fn form_of_list(text: &str, key: &str, first: Option<&Range<usize>>, columns: &ColumnMap) -> Option<Form> {
+    let is_row = |range: &Range<usize>| {
+        let parsed = json::parse(&text[range.clone()]).ok();
+        parsed.is_some_and(|parsed| parsed.value.as_object().is_some_and(|row| is_known(row, columns)))
+    };
     let has = |range: &Range<usize>, keys: &'static [&'static str]| {
         matches!(index::pick(text, range.clone(), [keys]), Ok([Some(_)]))
     };
@@ -127,7 +135,7 @@ fn form_of_list(text: &str, key: &str, first: Option<&Range<usize>>) -> Option<F
         {
             Some(Form::EvalSet)
         }
-        (_, Some(first)) if has(first, COLUMNS) => Some(Form::Dataset),
+        (_, Some(first)) if has(first, COLUMNS) || is_row(first) => Some(Form::Dataset),
         _ => Some(Form::EvalSet),
     }
 }
@@ -188,8 +196,8 @@ fn id_of(text: &str, range: &Range<usize>, keys: &[&str]) -> String {
 }
 
 /// The id of a case without one, computed from its prompt.
-fn asked_id(text: &str, range: &Range<usize>) -> String {
-    let mut indexer = LineIndexer::default();
+fn asked_id(text: &str, range: &Range<usize>, columns: &ColumnMap) -> String {
+    let mut indexer = LineIndexer::of(columns.clone());
     indexer.push(text[range.clone()].replace('\n', " ").as_bytes());
     indexer.finish().id(0)
 }
@@ -210,11 +218,12 @@ mod tests {
     /// Both ADK and Vertex use this key; the elements of the list differ.
     #[test]
     fn the_first_element_tells_the_form() {
-        let form = |element: &str| form_of_list(element, "eval_cases", Some(&(0..element.len())));
+        let columns = ColumnMap::default();
+        let form = |element: &str| form_of_list(element, "eval_cases", Some(&(0..element.len())), &columns);
         assert_eq!(form(r#"{"eval_id": "a", "conversation": []}"#), Some(Form::EvalSet));
         assert_eq!(form(r#"{"prompt": "hello", "reference": "hi"}"#), Some(Form::Dataset));
         assert_eq!(form(r#"{"eval_id": "a"}"#), Some(Form::EvalSet), "ADK's own error says what is missing");
-        assert_eq!(form_of_list("", "eval_cases", None), Some(Form::EvalSet));
+        assert_eq!(form_of_list("", "eval_cases", None, &columns), Some(Form::EvalSet));
     }
 
     #[test]

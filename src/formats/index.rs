@@ -80,6 +80,11 @@ pub fn pick<const N: usize>(
 
 /// The keys of an object, or of the first object of a list, as far as the text goes.
 pub fn first_keys(text: &str) -> Vec<String> {
+    first_members(text).into_iter().map(|(key, _)| key).collect()
+}
+
+/// Like [`first_keys`], with the first byte of each value; 0 where the text ends before it.
+pub fn first_members(text: &str) -> Vec<(String, u8)> {
     let start = match top(text) {
         Top::Array => text.find('{').unwrap_or(text.len()),
         _ => 0,
@@ -87,7 +92,8 @@ pub fn first_keys(text: &str) -> Vec<String> {
     let mut keys = Vec::new();
     // An error is expected: the text may be only the beginning of a file.
     let _ = walk_object(text, start..text.len(), |key, cursor| {
-        keys.push(key);
+        cursor.skip_space();
+        keys.push((key, cursor.peek().unwrap_or(0)));
         value_range(cursor).map(|_| true)
     });
     keys

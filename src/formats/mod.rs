@@ -7,6 +7,7 @@
 //! ```
 
 pub mod adk;
+mod agents_cli;
 mod answers;
 pub mod form;
 mod index;
@@ -18,6 +19,7 @@ mod convert;
 mod document;
 mod dotenv;
 mod edit;
+mod foreign;
 mod messages;
 mod notes;
 mod plan;
@@ -34,6 +36,7 @@ pub mod spans;
 pub mod vertex;
 
 pub use adk::blank_set;
+pub use agents_cli::{AGENTS_CLI_CONFIGS, ConfiguredKind, ConfiguredMetric, read_agents_cli_config};
 pub use answers::{RecordedResponses, read_responses};
 pub use chat_log::{LoggedChat, read_chat_log};
 pub use check_rows::check_rows;
@@ -44,6 +47,7 @@ pub use edit::{
     EditError, append_case, change_case, change_set, copy_case, insert_case, is_editable, remove_cases,
     retype_case,
 };
+pub use foreign::{ReadAs, of_bytes as what_bytes_are};
 pub use form::Form;
 pub use messages::{
     Message, MessageRole, StoredSession, first_words, read_message, read_session, saved_conversations,
@@ -56,5 +60,6 @@ pub use problem::FileProblem;
 pub use read::ReadError;
 pub use recorded_cases::RecordedCase;
 pub use set_file::SetFile;
-pub use sniff::{HEAD, looks_like_cases};
+pub use sniff::{ARCHIVES, DATA, FileContent, HEAD, content_of, decoded_text, is_utf16};
 pub use source::{Pieces, Source};
+pub use vertex::ColumnMap;

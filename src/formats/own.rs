@@ -23,6 +23,8 @@ pub const REPORT_COLUMNS: &[&str] = &[
     "tools_missing",
     "model_errors",
     "adk_status",
+    "reason",
+    "position",
 ];
 
 /// The number of columns by which a report is recognized: those that every version wrote.

@@ -205,6 +205,7 @@ pub(in crate::formats) fn describe(value: &Value) -> String {
         }
         Value::String(text) => format!("the text {text:?}"),
         Value::Array(items) => format!("a list of {}", items.len()),
+        Value::Object(map) if map.len() == 1 => "an object with 1 key".into(),
         Value::Object(map) => format!("an object with {} keys", map.len()),
     }
 }

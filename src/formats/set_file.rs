@@ -2,6 +2,7 @@
 
 use super::adk::{eval_case, named_case, turn_list, write_case};
 use super::document::{Document, Entry, Head, open_list, open_object};
+use super::foreign::{self, ReadAs};
 use super::form::Form;
 use super::index::{self, Top};
 use super::json::{self, JsonPath, JsonPositions, SyntaxError};
@@ -9,8 +10,12 @@ use super::problem::FileProblem;
 use super::read::{Node, Read};
 use super::recorded_cases::RecordedCase;
 use super::source::Source;
-use super::vertex::{self, COLUMNS, Frame, LineIndexer, Lines, Table};
-use crate::domain::EvalCase;
+use super::vertex::{
+    self, ColumnMap, Frame, LineIndexer, Lines, NEEDED, Table, found_columns, header, is_known,
+    unknown_columns,
+};
+use crate::domain::{EvalCase, SessionInput};
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -27,6 +32,10 @@ pub struct SetFile {
     pub form: Form,
     source: Source,
     cases: Cases,
+    /// The columns that the user maps.
+    columns: ColumnMap,
+    /// The session of cases that name none.
+    session: Option<Arc<SessionInput>>,
     /// Hashes of the ids with their positions, in that order; computed on first use.
     by_id: OnceLock<Arc<[(u64, u32)]>>,
     /// Cache of positions in the text.
@@ -55,15 +64,28 @@ impl PartialEq for SetFile {
             (Source::Outside(a), Source::Outside(b)) => Arc::ptr_eq(a, b),
             _ => false,
         };
-        same_source && self.id == other.id && self.form == other.form
+        same_source && self.id == other.id && self.form == other.form && self.columns == other.columns
     }
 }
 
 impl SetFile {
     /// Finds the cases of a file. `fallback_id` is the id of a set or case without one.
     pub fn open(text: Arc<str>, fallback_id: &str) -> Result<SetFile, FileProblem> {
+        SetFile::open_as(text, fallback_id, &ReadAs::default())
+    }
+
+    /// Like [`SetFile::open`], for a file whose name or columns tell more than its text.
+    pub fn open_as(text: Arc<str>, fallback_id: &str, read_as: &ReadAs) -> Result<SetFile, FileProblem> {
+        if let Some(what) = foreign::of_text(&text) {
+            return Err(FileProblem::here(&text, "an eval set or a data set", what));
+        }
+        if read_as.is_lines
+            && let Some(lines) = rows_of_lines(&text, read_as)?
+        {
+            return Ok(SetFile::of_lines(lines, Source::Held(text), fallback_id, &read_as.columns));
+        }
         let found = match index::top(&text) {
-            Top::Object => open_object(&text, fallback_id),
+            Top::Object => open_object(&text, fallback_id, &read_as.columns),
             Top::Array => open_list(&text, fallback_id),
             Top::Other if text.trim_start_matches('\u{FEFF}').trim().is_empty() => {
                 return Err(FileProblem::here(&text, "an eval set", "an empty file"));
@@ -77,25 +99,32 @@ impl SetFile {
                 form,
                 cases: Cases::Document(entries, list),
                 source: Source::Held(text),
+                columns: read_as.columns.clone(),
+                session: None,
                 by_id: OnceLock::new(),
                 places: Arc::default(),
             }),
-            Ok(None) => other_forms(text, fallback_id),
-            Err(error) => match as_lines(&text) {
-                Some(lines) => Ok(SetFile::of_lines(lines, Source::Held(text), fallback_id)),
+            Ok(None) => other_forms(text, fallback_id, &read_as.columns),
+            Err(error) => match as_lines(&text, &read_as.columns) {
+                Some(lines) => {
+                    Ok(SetFile::of_lines(lines, Source::Held(text), fallback_id, &read_as.columns))
+                }
+                None if is_json_lines(&text) => Err(unknown_rows(&text)),
                 None => Err(best_syntax_error(&text, error)),
             },
         }
     }
 
     /// A file of JSON Lines whose rows were indexed while it was streamed.
-    pub fn of_lines(lines: Lines, source: Source, fallback_id: &str) -> SetFile {
+    pub fn of_lines(lines: Lines, source: Source, fallback_id: &str, columns: &ColumnMap) -> SetFile {
         SetFile {
             id: fallback_id.to_string(),
             head: Head::default(),
             form: Form::Lines,
             source,
             cases: Cases::Lines(lines),
+            columns: columns.clone(),
+            session: None,
             by_id: OnceLock::new(),
             places: Arc::default(),
         }
@@ -109,6 +138,8 @@ impl SetFile {
             form: Form::Recorded,
             source: Source::Held(Arc::from("")),
             cases: Cases::Recorded(cases.into()),
+            columns: ColumnMap::default(),
+            session: None,
             by_id: OnceLock::new(),
             places: Arc::default(),
         }
@@ -137,7 +168,7 @@ impl SetFile {
             Cases::Document(entries, _) => Cow::Borrowed(&entries[at].eval_id),
             Cases::Lines(lines) => Cow::Owned(lines.id(at)),
             Cases::Table(table) => Cow::Borrowed(table.id(at)),
-            Cases::Frame(frame) => Cow::Owned(frame.id(at)),
+            Cases::Frame(frame) => Cow::Borrowed(frame.id(at)),
             Cases::Recorded(cases) => Cow::Borrowed(&cases[at].eval_id),
         }
     }
@@ -166,14 +197,22 @@ impl SetFile {
                 found: format!("{} MB", bytes >> 20),
             });
         }
+        let case = self.case_in_file(at)?;
+        let given = || self.session.as_deref().cloned();
+        Ok(EvalCase { session_input: case.session_input.or_else(given), ..case })
+    }
+
+    fn case_in_file(&self, at: usize) -> Result<EvalCase, FileProblem> {
         match &self.cases {
             Cases::Document(entries, top) => self.case_of_document(&entries[at], at, top),
             Cases::Lines(lines) => self.case_of_line(lines, at),
             Cases::Table(table) => self.case_of_table(table, at),
-            Cases::Frame(frame) => vertex::case(Node::top(&frame.rows[at]), &frame.id(at)).map_err(|error| {
-                let path = frame.path(at, &error.path);
-                FileProblem::reading_in(&self.places, self.text(), path, error)
-            }),
+            Cases::Frame(frame) => {
+                vertex::case(&frame.rows[at], &self.columns, frame.id(at)).map_err(|error| {
+                    let path = frame.path(at, &error.path);
+                    FileProblem::reading_in(&self.places, self.text(), path, error)
+                })
+            }
             Cases::Recorded(cases) => cases[at].case(),
         }
     }
@@ -200,7 +239,7 @@ impl SetFile {
             Form::NamedList => named_case(node),
             Form::TurnList => turn_list(node, &entry.eval_id),
             Form::Messages => super::messages::case(node, &entry.eval_id),
-            _ => vertex::case(node, &entry.eval_id),
+            _ => vertex::case(&value.value, &self.columns, &entry.eval_id),
         };
         let top = match self.form {
             Form::TurnList | Form::Messages => list.clone(),
@@ -214,7 +253,7 @@ impl SetFile {
     fn case_of_result(&self, entry: &Entry, scores: Node) -> Read<EvalCase> {
         let scored = vertex::result_case(scores, &entry.eval_id)?;
         let asked = entry.asked.clone().and_then(|range| json::parse(&self.text()[range]).ok());
-        let case = asked.and_then(|asked| vertex::case(Node::top(&asked.value), &entry.eval_id).ok());
+        let case = asked.and_then(|asked| vertex::case(&asked.value, &self.columns, &entry.eval_id).ok());
         Ok(match case {
             Some(case) => EvalCase { recorded: scored.recorded, ..case },
             None => scored,
@@ -234,7 +273,7 @@ impl SetFile {
         let placed =
             |problem: FileProblem| FileProblem { line: problem.line + lines.line(at) - 1, ..problem };
         let value = json::parse(&text).map_err(|error| placed(FileProblem::syntax(&text, error)))?;
-        vertex::case(Node::top(&value.value), &lines.id(at))
+        vertex::case(&value.value, &self.columns, &lines.id(at))
             .map_err(|error| placed(FileProblem::reading(&text, &JsonPath::default(), error)))
     }
 
@@ -249,8 +288,24 @@ impl SetFile {
         let row = table
             .row(self.text(), at)
             .map_err(|why| problem(String::new(), "a record of the table".into(), why))?;
-        vertex::case(Node::top(&row), table.id(at))
+        vertex::case(&row, &self.columns, table.id(at))
             .map_err(|error| problem(error.path.to_string(), error.expected, error.found))
+    }
+
+    /// The file, with a session for cases that name none.
+    pub fn with_session(self, session: Option<Arc<SessionInput>>) -> SetFile {
+        SetFile { session, ..self }
+    }
+
+    /// What the cases depend on besides the text, as text; empty if there is nothing.
+    pub(super) fn beside_text(&self) -> String {
+        let session = self.session.as_ref().and_then(|session| serde_json::to_string(session).ok());
+        format!("{}{}", self.columns.text(), session.unwrap_or_default())
+    }
+
+    /// The columns that the user maps.
+    pub fn columns(&self) -> &ColumnMap {
+        &self.columns
     }
 
     /// The file's text; empty when it is not in memory.
@@ -335,16 +390,16 @@ impl SetFile {
 }
 
 /// Opens a file that is not in one of ADK's forms: lines, a table or a frame.
-fn other_forms(text: Arc<str>, fallback_id: &str) -> Result<SetFile, FileProblem> {
-    if let Some(lines) = as_lines(&text) {
-        return Ok(SetFile::of_lines(lines, Source::Held(text), fallback_id));
+fn other_forms(text: Arc<str>, fallback_id: &str, columns: &ColumnMap) -> Result<SetFile, FileProblem> {
+    if let Some(lines) = as_lines(&text, columns) {
+        return Ok(SetFile::of_lines(lines, Source::Held(text), fallback_id, columns));
     }
     let opened = match index::top(&text) {
         Top::Object | Top::Array => json::parse(&text)
             .ok()
-            .and_then(|parsed| Frame::of(&parsed.value))
+            .and_then(|parsed| Frame::of(&parsed.value, columns))
             .map(|frame| (Form::Frame, Cases::Frame(frame))),
-        _ => Table::of(&text).map(|table| (Form::Table, Cases::Table(table))),
+        _ => Table::of(&text, columns).map(|table| (Form::Table, Cases::Table(table))),
     };
     match opened {
         Some((form, cases)) => {
@@ -356,6 +411,8 @@ fn other_forms(text: Arc<str>, fallback_id: &str) -> Result<SetFile, FileProblem
                 form,
                 cases,
                 source,
+                columns: columns.clone(),
+                session: None,
                 by_id: OnceLock::new(),
                 places: Arc::default(),
             })
@@ -364,39 +421,94 @@ fn other_forms(text: Arc<str>, fallback_id: &str) -> Result<SetFile, FileProblem
     }
 }
 
+/// How many rows are looked at to recognise a file.
+const LOOKED_AT: usize = 20;
+
+/// The lines with content.
+fn filled_lines(text: &str) -> impl Iterator<Item = &str> + Clone {
+    text.trim_start_matches('\u{FEFF}').lines().filter(|line| !line.trim().is_empty())
+}
+
+/// A line that is a whole object, with its members.
+fn object_of(line: &str) -> Option<Map<String, Value>> {
+    if !line.trim_start().starts_with('{') {
+        return None;
+    }
+    match json::parse(line).ok()?.value {
+        Value::Object(members) => Some(members),
+        _ => None,
+    }
+}
+
+/// Whether an object contains a whole set, and is not a row.
+fn is_set(members: &Map<String, Value>) -> bool {
+    ["eval_cases", "evalCases", "eval_case_results"].iter().any(|key| members.contains_key(*key))
+}
+
+/// The rows of a file whose name says that each line is one. `None` if the lines are not objects, or contain whole sets.
+fn rows_of_lines(text: &str, read_as: &ReadAs) -> Result<Option<Lines>, FileProblem> {
+    let objects: Vec<Map<String, Value>> = filled_lines(text).take(LOOKED_AT).filter_map(object_of).collect();
+    if objects.is_empty() || objects.iter().any(is_set) {
+        return Ok(None);
+    }
+    if objects.iter().any(|row| is_known(row, &read_as.columns)) {
+        return Ok(Some(indexed(text, &read_as.columns)));
+    }
+    // A run of a tracing library or a recording may end with `.jsonl` as well, so all lines are rows or none is.
+    Err(unknown_rows(text))
+}
+
+fn indexed(text: &str, columns: &ColumnMap) -> Lines {
+    let mut indexer = LineIndexer::of(columns.clone());
+    indexer.push(text.as_bytes());
+    indexer.finish()
+}
+
 /// The rows of a text of JSON Lines; `None` for any other document. The first row may be malformed, so that the
 /// other rows can still be read.
-fn as_lines(text: &str) -> Option<Lines> {
-    let mut lines = text.trim_start_matches('\u{FEFF}').lines().filter(|line| !line.trim().is_empty());
-    let is_row = |line: &str| {
-        let pick =
-            || index::pick(line, 0..line.len(), [COLUMNS, &["eval_cases", "evalCases", "eval_case_results"]]);
-        line.trim_start().starts_with('{')
-            && json::parse(line).is_ok()
-            && matches!(pick(), Ok([Some(_), None]))
-    };
-    /// How many rows are checked after a malformed first row.
-    const LOOKED_AT: usize = 20;
+fn as_lines(text: &str, columns: &ColumnMap) -> Option<Lines> {
+    let mut lines = filled_lines(text);
+    let is_row = |line: &str| object_of(line).is_some_and(|row| is_known(&row, columns) && !is_set(&row));
     let first = lines.next()?;
-    // An object of columns on one line is a frame, not a row.
-    let single = is_row(first) && lines.clone().next().is_none();
-    if single
-        && json::parse(first)
-            .ok()
-            .and_then(|parsed| Frame::of(&parsed.value))
-            .is_some_and(|frame| !frame.is_single())
-    {
+    // An object of columns on one line is a frame, not a row, unless the name says so.
+    let is_only = lines.clone().next().is_none();
+    let frame = || Frame::of(&json::parse(first).ok()?.value, columns);
+    if is_only && frame().is_some_and(|frame| !frame.is_single()) {
         return None;
     }
     let later = || {
         first.trim_start().starts_with('{') && lines.take(LOOKED_AT).any(is_row) && json::parse(text).is_err()
     };
-    let any = is_row(first) || later();
-    any.then(|| {
-        let mut indexer = LineIndexer::default();
-        indexer.push(text.as_bytes());
-        indexer.finish()
-    })
+    (is_row(first) || later()).then(|| indexed(text, columns))
+}
+
+/// Whether each of the first lines is an object, and there are several.
+fn is_json_lines(text: &str) -> bool {
+    let lines = || filled_lines(text).take(LOOKED_AT);
+    lines().count() > 1 && lines().all(|line| object_of(line).is_some())
+}
+
+/// The problem of a file of JSON Lines whose columns are unknown.
+fn unknown_rows(text: &str) -> FileProblem {
+    let mut names: Vec<String> = Vec::new();
+    for row in filled_lines(text).take(LOOKED_AT).filter_map(object_of) {
+        for name in row.into_iter().map(|(name, _)| name) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    unknown(names)
+}
+
+fn unknown(names: Vec<String>) -> FileProblem {
+    FileProblem {
+        line: 1,
+        column: 1,
+        path: String::new(),
+        expected: NEEDED.into(),
+        found: found_columns(names.iter().map(String::as_str)),
+    }
 }
 
 /// The parser finds the exact position of a syntax error; the indexer skips values and may report a later one.
@@ -406,22 +518,41 @@ fn best_syntax_error(text: &str, error: SyntaxError) -> FileProblem {
 
 fn why_not(text: &str) -> FileProblem {
     let expected = "an eval set, a data set (JSON Lines, CSV or JSON), or a list of turns or messages";
+    if is_json_lines(text) {
+        return unknown_rows(text);
+    }
     match json::parse(text) {
-        Err(_) if matches!(index::top(text), Top::Other) => {
-            let head: String = text.lines().next().unwrap_or_default().chars().take(60).collect();
-            FileProblem::here(text, expected, &format!("a text that begins {head:?}"))
-        }
+        Err(_) if matches!(index::top(text), Top::Other | Top::Text) => match table_header(text) {
+            Some(names) => unknown(names),
+            None => {
+                let head: String = text.lines().next().unwrap_or_default().chars().take(60).collect();
+                FileProblem::here(text, expected, &format!("a text that begins {head:?}"))
+            }
+        },
         Err(error) => FileProblem::syntax(text, error),
         Ok(parsed) => {
             if parsed.value.get("eval_case_results").is_some() {
                 let found = "a result file of ADK; to view it, open the folder of its agent";
                 return FileProblem::here(text, expected, found);
             }
-            let found = match parsed.value.get("eval_cases").or_else(|| parsed.value.get("evalCases")) {
-                Some(cases) => format!("\"eval_cases\" is {}", super::read::describe(cases)),
-                None => super::read::describe(&parsed.value),
-            };
-            FileProblem::here(text, expected, &found)
+            let cases = parsed.value.get("eval_cases").or_else(|| parsed.value.get("evalCases"));
+            match (cases, unknown_columns(&parsed.value)) {
+                (Some(cases), _) => {
+                    let found = format!("\"eval_cases\" is {}", super::read::describe(cases));
+                    FileProblem::here(text, expected, &found)
+                }
+                (None, Some(names)) => unknown(names),
+                (None, None) => FileProblem::here(text, expected, &super::read::describe(&parsed.value)),
+            }
         }
     }
+}
+
+/// The names of the columns of a table: several, with a record of the same width below them.
+pub(super) fn table_header(text: &str) -> Option<Vec<String>> {
+    let (separator, names) = header(text)?;
+    let body = text.trim_start_matches('\u{FEFF}').split_once('\n')?.1;
+    let width = vertex::width_of_record(body, separator)?;
+    let are_names = names.iter().all(|name| !name.is_empty() && name.parse::<f64>().is_err());
+    (names.len() > 1 && width == names.len() && are_names).then_some(names)
 }

@@ -1,37 +1,134 @@
 //! Detection of files that contain cases, by their first bytes: a folder has many other files.
 
+use super::foreign::{holds_data, of_bytes, of_text};
 use super::index::{self, Top};
 use super::messages::KINDS;
+use super::set_file::table_header;
+use super::vertex::{ColumnMap, header, is_known_name};
 
 /// Number of bytes of a file that are needed for the detection.
 pub const HEAD: usize = 8 << 10;
 
-/// Keys of which one is enough to recognise a data set.
+/// What a file of a folder contains, as far as its name and its first bytes tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileContent {
+    /// Cases.
+    Cases,
+    /// Rows of data without a column that is known, or a file that stands for cases and has none; opening it says why.
+    UnknownData,
+    /// Anything else.
+    Other,
+}
+
+/// Endings of files that may contain cases.
+pub const DATA: &[&str] = &[".jsonl", ".ndjson", ".csv", ".tsv", ".json"];
+/// Endings of files in which people look for cases in vain.
+pub const ARCHIVES: &[&str] = &[".eval", ".zip", ".jsonl.gz", ".csv.gz", ".tsv.gz", ".json.gz"];
+
+/// Columns of which one is enough to recognise a data set.
 const TELLING: &[&str] = &["reference_trajectory", "predicted_trajectory", "reference_outputs", "agent_data"];
 
-/// Whether a file with this name and these first bytes contains cases.
-pub fn looks_like_cases(name: &str, head: &str) -> bool {
-    let head = head.trim_start_matches('\u{FEFF}');
+/// What a file with this name and these first bytes contains.
+pub fn content_of(name: &str, head: &[u8], columns: &ColumnMap) -> FileContent {
+    let is_data = DATA.iter().any(|ending| name.ends_with(ending));
+    if of_bytes(name, head).is_some() {
+        let stands_for_cases =
+            is_data || name.ends_with(".eval") || name.ends_with(".gz") || holds_data(head);
+        return if stands_for_cases { FileContent::UnknownData } else { FileContent::Other };
+    }
+    if !is_data {
+        return FileContent::Other;
+    }
+    let text = decoded_text(head);
+    let text = text.trim_start_matches('\u{FEFF}');
+    if of_text(text).is_some() {
+        return FileContent::UnknownData;
+    }
     match name.rsplit_once('.').map(|(_, ending)| ending) {
-        Some("csv" | "tsv") => {
-            let line = head.lines().next().unwrap_or_default();
-            let names: Vec<&str> =
-                line.split([',', '\t']).map(|name| name.trim().trim_matches('"')).collect();
-            is_row(&names)
-        }
-        Some("jsonl" | "ndjson") => head.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| {
-            let keys = index::first_keys(line);
-            let names: Vec<&str> = keys.iter().map(String::as_str).collect();
-            is_row(&names) || has_messages(&keys, line) || is_conversation(&names, line)
-        }),
-        Some("json") => is_document(head),
-        _ => false,
+        Some("csv" | "tsv") => of_table(text, columns),
+        Some("jsonl" | "ndjson") => match text.lines().find(|line| !line.trim().is_empty()) {
+            Some(line) => of_members(&index::first_members(line), line, columns, true),
+            None => FileContent::Other,
+        },
+        _ => of_document(text, columns),
     }
 }
 
+/// The text of a file's bytes: UTF-8, or UTF-16 with a byte order mark or with the zeros of plain letters. Invalid bytes
+/// are replaced.
+pub fn decoded_text(bytes: &[u8]) -> String {
+    match utf16(bytes) {
+        Some((skip, unit)) => {
+            let units = bytes[skip..].chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+            char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+        }
+        None => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
+type Unit = fn([u8; 2]) -> u16;
+
+/// The length of the byte order mark and the order of the bytes of a text in UTF-16. `None` for any other text.
+fn utf16(bytes: &[u8]) -> Option<(usize, Unit)> {
+    match bytes {
+        [0xff, 0xfe, ..] => Some((2, u16::from_le_bytes)),
+        [0xfe, 0xff, ..] => Some((2, u16::from_be_bytes)),
+        [1..0x80, 0, 1..0x80, 0, ..] => Some((0, u16::from_le_bytes)),
+        [0, 1..0x80, 0, 1..0x80, ..] => Some((0, u16::from_be_bytes)),
+        _ => None,
+    }
+}
+
+/// Whether bytes are a text in UTF-16.
+pub fn is_utf16(bytes: &[u8]) -> bool {
+    utf16(bytes).is_some()
+}
+
+fn of_table(text: &str, columns: &ColumnMap) -> FileContent {
+    let Some((_, names)) = header(text) else { return FileContent::Other };
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    if is_row(&names, columns) {
+        return FileContent::Cases;
+    }
+    let is_unknown = !names.iter().any(|name| is_known_name(name, columns)) && table_header(text).is_some();
+    if is_unknown && !is_log(&names) { FileContent::UnknownData } else { FileContent::Other }
+}
+
+/// What an object at the beginning of a file is. `is_row_of_file`: each line or element is a row.
+fn of_members(
+    members: &[(String, u8)],
+    text: &str,
+    columns: &ColumnMap,
+    is_row_of_file: bool,
+) -> FileContent {
+    let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
+    if is_row(&names, columns) || has_messages(&names, text) || is_conversation(&names, text) {
+        return FileContent::Cases;
+    }
+    let is_known = names.iter().any(|name| is_known_name(name, columns));
+    let starts = |with: &[u8]| members.iter().filter(|(_, first)| with.contains(first)).count();
+    // Rows of data have at least two values that are no structures, and at least one text.
+    let is_data = members.len() > 1 && starts(b"\"") > 0 && starts(b"{[") < members.len().max(2) - 1;
+    match is_row_of_file && !is_known && is_data && !is_log(&names) {
+        true => FileContent::UnknownData,
+        false => FileContent::Other,
+    }
+}
+
+/// Whether these are the columns of a log, of a trace or of a file of evaltrail.
+fn is_log(names: &[&str]) -> bool {
+    let has =
+        |any: &[&str]| names.iter().any(|name| any.iter().any(|other| name.eq_ignore_ascii_case(other)));
+    has(&["resourceSpans", "trace_id", "traceId", "span_id", "spanId", "run_type"])
+        || (has(&["level", "severity", "levelname", "loglevel", "timestamp", "time", "ts", "@timestamp"])
+            && has(&["message", "msg", "event", "logger"]))
+        || (has(&["eval_id"]) && has(&["turns", "replies", "metric"]))
+        || (has(&["tool"]) && has(&["response", "responses", "args"]))
+}
+
 /// Many files have a key `messages`; the messages of a conversation have roles.
-fn has_messages(keys: &[impl AsRef<str>], text: &str) -> bool {
-    keys.iter().any(|key| key.as_ref() == "messages") && text.contains("\"role\"")
+fn has_messages(names: &[&str], text: &str) -> bool {
+    names.contains(&"messages") && text.contains("\"role\"")
 }
 
 /// Whether an object is a state of LangGraph, a request or response of a model, or a session of ADK.
@@ -55,46 +152,112 @@ fn begins_with_message(keys: &[&str], head: &str) -> bool {
         || ["human", "user", "system"].iter().any(|role| compact.starts_with(&format!("[[\"{role}\",\"")))
 }
 
-fn is_row(keys: &[&str]) -> bool {
-    let has = |key: &&str| keys.contains(key);
+/// Parts of the names of columns with an answer.
+const ANSWERS: &[&str] = &[
+    "answer",
+    "expected",
+    "reference",
+    "truth",
+    "gold",
+    "target",
+    "output",
+    "completion",
+    "response",
+    "ideal",
+    "solution",
+    "trajectory",
+];
+
+fn is_row(names: &[&str], columns: &ColumnMap) -> bool {
+    let has = |name: &&str| names.contains(name);
+    let has_any = |any: &[&str]| any.iter().any(has);
+    let has_answer =
+        || names.iter().any(|name| ANSWERS.iter().any(|part| name.to_lowercase().contains(part)));
     TELLING.iter().any(has)
-        || (has(&"prompt") && ["reference", "response", "responses"].iter().any(has))
+        || has_any(&["__expected"])
+        || (has(&"prompt") && has_answer())
         || (has(&"request") && has(&"response"))
+        || (has(&"user_input") && (has_answer() || has_any(&["retrieved_contexts", "rubrics"])))
+        || (has_any(&["input", "input_messages"]) && (has_answer() || has_any(&["choices", "criteria"])))
+        || (has(&"inputs") && has_any(&["outputs", "reference_outputs"]))
+        || (has(&"vars") && has(&"assert"))
+        || (has(&"item") && has(&"sample"))
+        || columns.is_read_from(names)
 }
 
-fn is_document(head: &str) -> bool {
-    let keys = index::first_keys(head);
-    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-    match index::top(head) {
+fn of_document(text: &str, columns: &ColumnMap) -> FileContent {
+    let members = index::first_members(text);
+    let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
+    let has = |name: &str| names.contains(&name);
+    match index::top(text) {
         Top::Object => {
-            let has = |key: &str| keys.contains(&key);
-            has("eval_cases")
+            let is_set = has("eval_cases")
                 || has("evalCases")
                 || (has("eval_case_results") && !has("eval_set_id"))
-                || is_row(&keys)
-                || has_messages(&keys, head)
-                || is_conversation(&keys, head)
+                || (has("columns") && has("data") && is_split(text, columns))
+                || (has("schema") && has("data") && text.contains("\"fields\""));
+            // A configuration may have `input` and `output`; the columns of a frame are lists or objects.
+            let structures = members.iter().all(|(_, first)| matches!(first, b'[' | b'{'));
+            let is_frame = is_row(&names, columns) && (structures || !has("input"));
+            match is_set || is_frame || has_messages(&names, text) || is_conversation(&names, text) {
+                true => FileContent::Cases,
+                false if is_indexed(text, columns) => FileContent::Cases,
+                false => FileContent::Other,
+            }
         }
         Top::Array => {
-            (keys.contains(&"role") && (keys.contains(&"content") || keys.contains(&"parts")))
-                || begins_with_message(&keys, head)
-                || is_row(&keys)
-                || has_messages(&keys, head)
+            let is_message = has("role") && (has("content") || has("parts"));
+            match is_message || begins_with_message(&names, text) {
+                true => FileContent::Cases,
+                false => of_members(&members, text, columns, true),
+            }
         }
-        _ => false,
+        _ => FileContent::Other,
     }
+}
+
+/// Whether the names of pandas' `split` are those of a data set.
+fn is_split(text: &str, columns: &ColumnMap) -> bool {
+    let names =
+        text.split_once("\"columns\"").and_then(|(_, rest)| Some(rest.split_once('[')?.1.split_once(']')?.0));
+    let names: Vec<&str> =
+        names.unwrap_or_default().split(',').map(|name| name.trim().trim_matches('"')).collect();
+    is_row(&names, columns)
+}
+
+/// Whether the first value of an object is a row: pandas' `index`.
+fn is_indexed(text: &str, columns: &ColumnMap) -> bool {
+    let first = text.get(1..).and_then(|rest| rest.find('{').map(|at| &rest[at..]));
+    let members = first.map(index::first_members).unwrap_or_default();
+    is_row(&members.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), columns)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn content(name: &str, head: &str) -> FileContent {
+        content_of(name, head.as_bytes(), &ColumnMap::default())
+    }
+
     #[test]
     fn cases_are_told_from_other_files() {
         let yes = [
             ("a.jsonl", "{\"prompt\": \"x\", \"reference\": \"y\"}\n"),
             ("a.jsonl", "{\"prompt\": \"x\", \"reference_trajectory\": [{\"tool_na"),
+            ("a.jsonl", "{\"prompt\": \"x\", \"expected_answer\": \"y\"}\n"),
+            ("a.jsonl", "{\"user_input\": \"x\", \"response\": \"y\"}\n"),
+            ("a.jsonl", "{\"input\": [{\"role\": \"user\", \"content\": \"x\"}], \"ideal\": \"y\"}\n"),
+            ("a.jsonl", "{\"inputs\": {\"question\": \"x\"}, \"outputs\": {\"answer\": \"y\"}}\n"),
+            ("a.jsonl", "{\"vars\": {\"question\": \"x\"}, \"assert\": []}\n"),
+            ("a.json", "[{\"input\": \"x\", \"expected_output\": \"y\"}]"),
+            (
+                "a.json",
+                "{\"columns\": [\"prompt\", \"reference\"], \"index\": [0], \"data\": [[\"a\", \"b\"]]}",
+            ),
+            ("a.json", "{\"0\": {\"prompt\": \"a\", \"reference\": \"b\"}}"),
             ("a.csv", "prompt,response,x\n"),
+            ("a.csv", "prompt;response\n"),
             ("a.json", "{\"eval_cases\": ["),
             ("a.json", "[{\"prompt\": \"x\", \"predicted_trajectory\": []}"),
             ("a.json", "[{\"role\": \"user\", \"content\": \"x\"}, {\"ro"),
@@ -126,12 +289,53 @@ mod tests {
             ("a.json", "{\"values\": [1, 2]}"),
             ("a.json", "{\"state\": {}, \"app_name\": \"home\", \"user_id\": \"u\"}"),
             ("en.json", "{\"messages\": {\"hello\": \"Hello\"}}"),
+            ("package.json", "{\"name\": \"x\", \"version\": \"1\", \"scripts\": {\"test\": \"jest\"}}"),
+            ("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}, \"include\": [\"src\"]}"),
+            ("build.json", "{\"input\": \"src/a.js\", \"output\": {\"file\": \"b.js\"}}"),
+            ("rules.json", "[{\"files\": [\"*.js\"], \"rules\": {\"semi\": 1}}]"),
+            ("log.jsonl", "{\"timestamp\": \"x\", \"level\": \"info\", \"message\": \"y\"}\n"),
+            ("judge.jsonl", "{\"eval_id\": \"a\", \"metric\": \"m\", \"replies\": [\"x\"]}\n"),
+            ("numbers.csv", "1,2\n3,4\n"),
+            ("lib.zip", "PK\u{3}\u{4}\0\0package.json"),
         ];
         for (name, head) in yes {
-            assert!(looks_like_cases(name, head), "{name} {head}");
+            assert_eq!(content(name, head), FileContent::Cases, "{name} {head}");
         }
         for (name, head) in no {
-            assert!(!looks_like_cases(name, head), "{name} {head}");
+            assert_eq!(content(name, head), FileContent::Other, "{name} {head}");
         }
+    }
+
+    #[test]
+    fn data_without_known_columns_are_found() {
+        for (name, head) in [
+            ("a.jsonl", "{\"question\": \"q\", \"answer\": \"a\", \"ground_truth\": \"a\"}\n"),
+            ("a.csv", "question,answer\nq,a\n"),
+            ("a.csv", "frage;antwort\nq;a\n"),
+            ("a.json", "[{\"question\": \"q\", \"answer\": \"a\"}]"),
+            ("a.jsonl", "version https://git-lfs.github.com/spec/v1\noid sha256:a1\n"),
+            ("x.eval", "PK\u{3}\u{4}\0\0_journal/start.json"),
+            ("a.json", "PK\u{3}\u{4}\0\0x"),
+            ("a.zip", "PK\u{3}\u{4}\0\0cases.jsonl"),
+            ("log.json", "{\"version\": 2, \"status\": \"success\", \"eval\": {\"task\": \"x\"}"),
+        ] {
+            assert_eq!(content(name, head), FileContent::UnknownData, "{name} {head}");
+        }
+        let columns = ColumnMap::parse("prompt=question,reference=answer").unwrap();
+        let head = b"{\"question\": \"q\", \"answer\": \"a\"}\n";
+        assert_eq!(content_of("a.jsonl", head, &columns), FileContent::Cases);
+    }
+
+    #[test]
+    fn utf_16_is_read_in_both_orders() {
+        let text = "prompt\treference\nq\tä\n";
+        let units = || text.encode_utf16();
+        let little: Vec<u8> = [0xff, 0xfe].into_iter().chain(units().flat_map(u16::to_le_bytes)).collect();
+        let big: Vec<u8> = [0xfe, 0xff].into_iter().chain(units().flat_map(u16::to_be_bytes)).collect();
+        for bytes in [&little[..], &big, &little[2..], &big[2..]] {
+            assert_eq!(decoded_text(bytes), text);
+            assert_eq!(content_of("a.tsv", bytes, &ColumnMap::default()), FileContent::Cases);
+        }
+        assert!(!is_utf16(text.as_bytes()));
     }
 }

@@ -1,7 +1,7 @@
 //! The request to a program that computes a metric.
 
 use crate::domain::{Criterion, Invocation, plain_json};
-use crate::formats::adk::write_invocation;
+use crate::formats::adk::{write_content, write_invocation};
 use crate::formats::vertex::write_trajectory;
 use crate::metrics::Evidence;
 use serde_json::{Map, Value, json};
@@ -44,7 +44,28 @@ fn instance(evidence: &Evidence) -> Value {
     put("reference_trajectory", expected.and_then(write_trajectory));
     put("predicted_trajectory", actual.and_then(write_trajectory));
     put("latency_in_seconds", evidence.latency_s.map(Value::from));
+    put("agent_data", Some(agent_data(evidence.actual)));
     Value::Object(row)
+}
+
+/// The conversation as the events of `agent_data`, which functions of agents-cli read.
+fn agent_data(turns: &[Invocation]) -> Value {
+    let turn = |(at, turn): (usize, &Invocation)| {
+        let mut events = vec![json!({"author": "user", "content": write_content(&turn.user)})];
+        match turn.trajectory.events() {
+            Some(recorded) => events.extend(recorded.iter().filter_map(|event| {
+                Some(json!({"author": event.author, "content": write_content(event.content.as_ref()?)}))
+            })),
+            None => events.extend(turn.calls().into_iter().map(|call| {
+                let part = json!({"function_call": {"name": call.name, "args": call.args}});
+                json!({"author": "agent", "content": {"role": "model", "parts": [part]}})
+            })),
+        }
+        let response = turn.final_response.as_ref();
+        events.extend(response.map(|said| json!({"author": "agent", "content": write_content(said)})));
+        json!({"turn_index": at, "events": events})
+    };
+    json!({"turns": turns.iter().enumerate().map(turn).collect::<Vec<_>>()})
 }
 
 fn text(turn: &Invocation) -> Option<Value> {

@@ -26,6 +26,7 @@ pub(super) fn declared(metric: &CustomMetric) -> Result<Box<dyn Measure>, Unusab
         CustomMetric::MaxCalls { tool, max } => {
             Box::new(MaxCalls { tool: WildMatch::new(tool.as_deref().unwrap_or("*")), max: *max as usize })
         }
+        CustomMetric::Unavailable { why } => return Err(Unusable::Unavailable(why.clone())),
         CustomMetric::Judged(_) => return Err(Unusable::NeedsJudge("this metric")),
         CustomMetric::Command(_) | CustomMetric::Python { .. } => return Err(Unusable::NeedsProgram),
     })

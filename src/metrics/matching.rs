@@ -169,6 +169,11 @@ fn augment(at: usize, fits: &[Vec<usize>], taken: &mut [Option<usize>], seen: &m
     false
 }
 
+/// Why a rule of `[[match]]` cannot be applied, as a message; `None` if it can.
+pub fn wrong_rule(rule: &MatchRule) -> Option<String> {
+    compile(rule).err().map(|why| why.to_string())
+}
+
 fn compile(rule: &MatchRule) -> Result<Rule, Unusable> {
     let wrong =
         |expected, found: &Value| Unusable::Option { option: "match", expected, found: value_text(found) };
@@ -177,6 +182,18 @@ fn compile(rule: &MatchRule) -> Result<Rule, Unusable> {
         Some("ignore") => true,
         Some(other) => return Err(wrong("others = \"ignore\" or \"exact\"", &other.into())),
     };
+    if rule.tool.is_empty() {
+        return Err(wrong("the name of a tool, or a pattern as search_*", &"".into()));
+    }
+    if let Some(name) = rule.args.keys().chain(rule.defaults.keys()).find(|name| name.is_empty()) {
+        return Err(wrong("the name of an argument, or * for any", &name.as_str().into()));
+    }
+    if let (Some(min), Some(max)) = (rule.min, rule.max)
+        && min > max
+    {
+        let found = format!("min = {min} and max = {max}, which no number of calls satisfies");
+        return Err(wrong("min at most max", &found.into()));
+    }
     let args = rule.args.iter().map(|(name, how)| {
         Ok((WildMatch::new(name), ArgumentRule::of(how).ok_or_else(|| wrong(ACCEPTED, how))?))
     });

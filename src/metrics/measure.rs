@@ -150,7 +150,7 @@ pub(super) fn by_turn(
 ) -> Outcome {
     // Nothing is expected for a file's history: only the turns after it are scored.
     let scored = evidence.expected.is_some_and(|turns| turns.iter().any(|turn| !turn.history));
-    let mut outcome = by_every_turn(evidence, |expected, actual| match scored && expected.history {
+    let mut outcome = all_turns(evidence, |expected, actual| match scored && expected.history {
         true => Turn { measured: HISTORY.into(), is_history: true, ..Turn::default() },
         false => turn(expected, actual),
     });
@@ -165,11 +165,21 @@ pub(super) fn by_turn(
 
 const HISTORY: &str = "history: nothing is expected of this turn";
 
-/// Like [`by_turn`], for ADK's metrics, which score every turn.
+/// Why a turn without an expected response has no score.
+pub(super) const NO_REFERENCE: &str = "there is no reference response";
+
+/// Like [`by_turn`], for ADK's metrics, which score every turn of ADK's cases. ADK has no data sets with a history.
 pub(super) fn by_every_turn(
     evidence: &Evidence,
-    mut turn: impl FnMut(&Invocation, &Invocation) -> Turn,
+    turn: impl FnMut(&Invocation, &Invocation) -> Turn,
 ) -> Outcome {
+    match evidence.expected.is_some_and(|turns| turns.iter().any(|turn| turn.is_data)) {
+        true => by_turn(evidence, turn),
+        false => all_turns(evidence, turn),
+    }
+}
+
+fn all_turns(evidence: &Evidence, mut turn: impl FnMut(&Invocation, &Invocation) -> Turn) -> Outcome {
     let Some(expected) = evidence.expected else {
         return Outcome::none("the case is a scenario and has no reference turns", evidence.actual.len());
     };

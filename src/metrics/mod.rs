@@ -55,10 +55,10 @@ pub use catalog::{Direction, Family, MetricInfo, Need, OptionInfo, catalog};
 pub use edited::reevaluated_attempt;
 pub use judged::{
     AnswerShape, CodeKey, JudgeOptions, JudgedCase, JudgedMetric, PUBLISHED_PROMPT, Question,
-    adk_knows_model, criterion_rubrics, fill, is_rubric_kind, replies,
+    adk_knows_model, criterion_rubrics, fill, replies,
 };
 pub use matched::MatchMode;
-pub use matching::{argument_paths, is_about};
+pub use matching::{argument_paths, is_about, wrong_rule};
 pub use measure::Evidence;
 pub use pattern::CallPattern;
 pub use porter::stem;

@@ -131,7 +131,13 @@ impl Scored {
                     without_finite_score(&self.criterion, evidence.actual.len(), &why.to_string())
                 })
             }
-            Err(why) => not_evaluated(&self.criterion, evidence.actual.len(), &why.to_string()),
+            Err(why) => {
+                let result = not_evaluated(&self.criterion, evidence.actual.len(), &why.to_string());
+                MetricResult {
+                    status: informational_without_threshold(&self.criterion, result.status),
+                    ..result
+                }
+            }
         }
     }
 }

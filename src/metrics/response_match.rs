@@ -1,6 +1,6 @@
 //! `response_match_score` (ADK `final_response_match_v1.py`): ROUGE-1 F over ADK's tokens.
 
-use super::measure::{Evidence, Measure, Outcome, Turn, by_every_turn, with_threshold};
+use super::measure::{Evidence, Measure, NO_REFERENCE, Outcome, Turn, by_every_turn, with_threshold};
 use super::rouge::Overlap;
 use super::tokenize::adk_tokens;
 use super::words::{Interner, shared};
@@ -33,13 +33,19 @@ impl Measure for ResponseMatch {
 }
 
 fn turn(expected: &Invocation, actual: &Invocation) -> Turn {
+    if expected.lacks_reference() {
+        return Turn::unscored(NO_REFERENCE);
+    }
     let (shared, reference, candidate) = counts(&expected.response_text(), &actual.response_text());
     let overlap = Overlap::of(shared, reference, candidate);
     let why = match (reference, candidate) {
         (0, 0) => "both responses are empty, which scores 0 and not 1".into(),
         (0, _) => "the reference response is empty, which scores 0".into(),
         (_, 0) => "the agent's response is empty".into(),
-        (r, c) => format!("{shared} words shared of {r} expected and {c} said"),
+        (r, c) => {
+            let words = if shared == 1 { "word" } else { "words" };
+            format!("{shared} {words} shared of {r} expected and {c} said")
+        }
     };
     let thoughts = actual
         .final_response
@@ -65,6 +71,7 @@ fn explain(turns: &[Turn], score: Option<f64>, threshold: Option<f64>, otherwise
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Content;
 
     /// (candidate, reference, F), computed by ADK 2.13.
     const KNOWN: &[(&str, &str, f64)] = &[
@@ -76,6 +83,16 @@ mod tests {
         ("it’s", "it's", 1.0),
         ("", "", 0.0),
     ];
+
+    /// ADK expects an empty response where a case has none; a row of a data set says nothing about it.
+    #[test]
+    fn only_rows_without_a_reference_have_no_score() {
+        let said = Invocation { final_response: Some(Content::text("model", "hi")), ..Invocation::default() };
+        let of_adk = Invocation::default();
+        let row = Invocation { is_data: true, ..Invocation::default() };
+        assert_eq!(turn(&of_adk, &said).score, Some(0.0));
+        assert_eq!((turn(&row, &said).score, turn(&row, &said).words().as_str()), (None, NO_REFERENCE));
+    }
 
     #[test]
     fn known_answers() {

@@ -58,7 +58,7 @@ fn sentence(finding: &Finding) -> String {
         FindingRule::ArgumentsExtra => {
             format!("{} has arguments and none at all are expected", call(finding))
         }
-        FindingRule::OrderDiffers => "the calls come in another order".into(),
+        FindingRule::OrderDiffers => "the same calls in another order".into(),
         FindingRule::ToolForbidden => format!("{tool} is forbidden and was called"),
         FindingRule::ToolCalledTooRarely if actual == "0" && expected == "1" => {
             format!("{tool} was not called")
@@ -92,7 +92,8 @@ fn sentence(finding: &Finding) -> String {
 }
 
 fn call(finding: &Finding) -> String {
-    format!("call {} {}", finding.call.unwrap_or_default(), finding.tool.as_deref().unwrap_or_default())
+    let name = finding.tool.as_deref().filter(|name| !name.is_empty()).unwrap_or("(no name)");
+    format!("call {} {name}", finding.call.unwrap_or_default())
 }
 
 /// The path with both values.

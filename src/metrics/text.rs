@@ -1,7 +1,7 @@
 //! Vertex AI's metrics that compare the texts of the response and the reference.
 
 use super::bleu::bleu;
-use super::measure::{Evidence, Measure, Outcome, Turn, by_turn, flag};
+use super::measure::{Evidence, Measure, NO_REFERENCE, Outcome, Turn, by_turn, flag};
 use super::options::flag_option;
 use super::rouge::{Overlap, rouge_l, rouge_l_sum, rouge_n};
 use super::unusable::Unusable;
@@ -13,7 +13,7 @@ use unicode_segmentation::UnicodeSegmentation;
 fn by_text(evidence: &Evidence, score: impl Fn(&str, &str) -> (f64, String)) -> Outcome {
     by_turn(evidence, |expected, actual| {
         let Some(reference) = &expected.final_response else {
-            return Turn::unscored("there is no reference response");
+            return Turn::unscored(NO_REFERENCE);
         };
         if !said(actual) {
             return Turn::unscored("the file has no response");

@@ -1,7 +1,7 @@
 //! `tool_trajectory_avg_score` (ADK `trajectory_evaluator.py`, 2.13): whether the turn's tool calls match the
 //! expected ones. 1 or 0 for a turn; the case's score is the mean.
 
-use super::measure::{Evidence, Measure, Outcome, Turn, by_every_turn, with_threshold};
+use super::measure::{Evidence, Measure, Outcome, Turn, by_every_turn, unknown_calls, with_threshold};
 use super::options::{flag_option, number};
 use super::unusable::Unusable;
 use crate::diff::{
@@ -85,9 +85,13 @@ pub fn trajectory_matches(options: TrajectoryOptions, expected: &[&ToolCall], ac
 impl Measure for TrajectoryOptions {
     fn measure(&self, evidence: &Evidence, threshold: Option<f64>) -> Outcome {
         let outcome = by_every_turn(evidence, |expected, actual| {
-            // An agent may not report its calls, which ADK does not know. A file without calls is read as ADK reads it.
+            // An agent may not report its calls, which ADK does not know. A case of ADK without calls is read as ADK
+            // reads it; ADK does not read data sets.
             if matches!(actual.trajectory, Trajectory::Partial(_)) {
                 return Turn::unscored(NOT_REPORTED);
+            }
+            if let (true, Some(why)) = (expected.is_data, unknown_calls(expected, actual)) {
+                return Turn::unscored(why);
             }
             let (expected, actual) = (expected.calls(), actual.calls());
             let fits = trajectory_matches(*self, &expected, &actual);
@@ -142,7 +146,13 @@ pub(super) fn findings_of(
     actual: &[&ToolCall],
 ) -> Vec<Finding> {
     let mut found = Vec::new();
-    for pair in &align(expected, actual).pairs {
+    let pairs = align(expected, actual).pairs;
+    let has_changed = pairs.iter().any(|pair| pair.kind == PairKind::Changed);
+    if has_changed && !options.ignore_args && are_same_calls(expected, actual) {
+        // Calls of one tool that were exchanged do not differ in their arguments.
+        return vec![Finding::of(FindingRule::OrderDiffers)];
+    }
+    for pair in &pairs {
         match (pair.kind, pair.expected, pair.actual) {
             (PairKind::Changed, Some(e), Some(a)) if !options.ignore_args => {
                 found.extend(changed_call(e, expected[e], actual[a]));
@@ -167,6 +177,12 @@ pub(super) fn findings_of(
         found = unlike_as_json(expected, actual);
     }
     found
+}
+
+/// Whether both lists have the same calls, in any order.
+fn are_same_calls(expected: &[&ToolCall], actual: &[&ToolCall]) -> bool {
+    let options = TrajectoryOptions { match_type: MatchType::AnyOrder, ignore_args: false };
+    expected.len() == actual.len() && trajectory_matches(options, expected, actual)
 }
 
 /// Differences between calls that are equal as Python compares them, where `true` is 1; without any, their order.
@@ -274,6 +290,12 @@ mod tests {
         let swapped = [("set", json!({"id": "d2"})), ("get", json!({}))];
         assert!(said(MatchType::InOrder, &expected, &swapped).contains("came as call"));
         assert_eq!(said(MatchType::AnyOrder, &expected, &swapped), "2 calls as expected");
+        let towns = [("weather", json!({"town": "Oslo"})), ("weather", json!({"town": "Bergen"}))];
+        let exchanged = [towns[1].clone(), towns[0].clone()];
+        for kind in [MatchType::Exact, MatchType::InOrder] {
+            assert_eq!(said(kind, &towns, &exchanged), "the same calls in another order");
+        }
+        assert_eq!(said(MatchType::AnyOrder, &towns, &exchanged), "2 calls as expected");
         assert!(
             said(MatchType::Exact, &[("t", json!({"n": 3}))], &[("t", json!({"n": "3"}))])
                 .ends_with("the text \"3\" is not the number 3")

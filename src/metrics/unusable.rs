@@ -23,6 +23,9 @@ pub enum Unusable {
     /// A program of the user computes the metric.
     #[error("a program computes this metric; run or score the case to start it")]
     NeedsProgram,
+    /// A config names a metric that cannot be computed here; the reason.
+    #[error("{0}")]
+    Unavailable(String),
     /// An option has a value that the metric does not accept.
     #[error("option {option}: expected {expected}, found {found}")]
     Option {

@@ -41,16 +41,19 @@ fn row(state: &RunState, ended: &EndedAttempt, metrics: &[String]) -> io::Result
     ];
     let counts = |tools: ToolCounts| [tools.stubbed, tools.nearest, tools.faults, tools.live, tools.missing];
     let tools = ended.tools.map(counts);
+    let reason = text(ended.reason());
     cells.extend([0, 1, 2, 3, 4].map(|at| tools.map_or(String::new(), |counts| counts[at].to_string())));
     let model_errors: Vec<String> = attempt.model_errors().map(|(_, error)| error.text()).collect();
     cells.push(text(&model_errors.join("; ")));
     cells.push(attempt.adk_status.key().to_string());
+    cells.push(reason);
+    cells.push((state.plan.cases.index(attempt.key.case) + 1).to_string());
     for name in metrics {
         let metric = attempt.metrics.iter().find(|metric| metric.metric == *name);
         cells.push(
             metric.and_then(|metric| metric.score()).map(|score| score.to_string()).unwrap_or_default(),
         );
-        cells.push(text(metric.map_or("", |metric| metric.explanation.as_str())));
+        cells.push(text(metric.map_or("", |metric| metric.stated_explanation())));
     }
     Ok(cells)
 }

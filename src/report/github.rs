@@ -59,7 +59,12 @@ fn annotation((state, plan, top): Annotated, level: &str, cases: &[&FailedCase],
     });
     let line = |case: &&FailedCase| {
         let attempt = case.attempt(state)?;
-        Some(format!("{}: {}", attempt.eval_id, attempt.reason_with_model_errors()))
+        let at = attempt.key.case;
+        let position = match state.plan.cases.is_repeated(at) {
+            true => format!(" (case {})", state.plan.cases.index(at) + 1),
+            false => String::new(),
+        };
+        Some(format!("{}{position}: {}", attempt.eval_id, attempt.reason_with_model_errors()))
     };
     let mut text: Vec<String> = cases.iter().take(NAMED).filter_map(line).collect();
     if cases.len() > NAMED {

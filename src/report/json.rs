@@ -56,7 +56,7 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
     }
     let cases = attempts_in_order(state).map(|ended| {
         let (attempt, unsteady) = (ended.read_to_write()?, ended.unsteady);
-        Ok(WrittenCase { plan: &state.plan, attempt, unsteady })
+        Ok(WrittenCase { plan: &state.plan, attempt, unsteady, reason: ended.reason().to_string() })
     });
     write_with_list(out, &report, "cases", cases, |text| text)
 }

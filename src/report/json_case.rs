@@ -16,6 +16,8 @@ pub(super) struct WrittenCase<'a> {
     pub(super) plan: &'a RunPlan,
     pub(super) attempt: Arc<Attempt>,
     pub(super) unsteady: bool,
+    /// Why it did not pass; empty if it passed.
+    pub(super) reason: String,
 }
 
 #[derive(Serialize)]
@@ -23,6 +25,8 @@ struct CaseFields<'a> {
     eval_set: &'a str,
     file: &'a str,
     eval_id: &'a str,
+    /// The position of the case in the file, from 1.
+    position: usize,
     attempt: u32,
     status: Status,
     adk_status: u8,
@@ -30,6 +34,7 @@ struct CaseFields<'a> {
     error: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     model_errors: Vec<ModelErrorFields<'a>>,
+    reason: Option<&'a str>,
     metrics: Vec<MetricFields<'a>>,
     invocations: Vec<TurnFields<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,12 +56,14 @@ impl Serialize for WrittenCase<'_> {
             eval_set: &set.id,
             file: &set.file,
             eval_id: &attempt.eval_id,
+            position: self.plan.cases.index(attempt.key.case) + 1,
             attempt: attempt.key.attempt,
             status: attempt.status,
             adk_status: attempt.adk_status.adk(),
             latency_s: attempt.latency_s,
             error: attempt.error.as_deref(),
             model_errors: attempt.model_errors().map(ModelErrorFields::of).collect(),
+            reason: Some(self.reason.as_str()).filter(|reason| !reason.is_empty()),
             metrics: attempt.metrics.iter().map(MetricFields::of).collect(),
             invocations: (0..turns).map(|turn| TurnFields::of(attempt, turn)).collect(),
             turn: attempt.turn,
@@ -121,7 +128,7 @@ impl MetricFields<'_> {
             score: metric.score(),
             threshold: metric.threshold,
             status: metric.status,
-            explanation: &metric.explanation,
+            explanation: metric.stated_explanation(),
             findings: &metric.findings,
             per_invocation: metric.per_invocation.iter().map(turn).collect(),
             rubrics: metric.rubrics.iter().map(RubricFields::of).collect(),

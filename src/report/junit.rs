@@ -46,7 +46,8 @@ fn suite(writer: &mut Writer<&mut dyn Write>, state: &RunState, set: usize) -> i
     });
     *counts.entry(Some(SKIPPED)).or_default() += not_run().count();
     let count = |kind| counts.get(&Some(kind)).copied().unwrap_or(0).to_string();
-    let (planned, name) = (&state.plan.sets[set], state.plan.name_of_set(set));
+    let planned = &state.plan.sets[set];
+    let name = |case: usize| state.plan.set_name(case);
     writer
         .create_element("testsuite")
         .with_attribute(("name", valid(&planned.file).as_str()))
@@ -55,9 +56,10 @@ fn suite(writer: &mut Writer<&mut dyn Write>, state: &RunState, set: usize) -> i
         .with_attribute(("errors", count("error").as_str()))
         .with_attribute(("skipped", count(SKIPPED).as_str()))
         .write_inner_content(|writer| {
-            attempts()
-                .try_for_each(|(attempt, passes_gate)| case(writer, state, &name, (&attempt, passes_gate)))?;
-            not_run().try_for_each(|case| case_not_run(writer, &name, state.plan.cases.eval_id(case)))
+            attempts().try_for_each(|(attempt, passes_gate)| {
+                case(writer, state, &name(attempt.key.case), (&attempt, passes_gate))
+            })?;
+            not_run().try_for_each(|case| case_not_run(writer, &name(case), state.plan.cases.eval_id(case)))
         })?;
     Ok(())
 }
@@ -131,12 +133,18 @@ fn why(attempt: &AttemptSummary) -> String {
     if let Some(error) = &attempt.error {
         return error.clone();
     }
+    if attempt.status == Status::Passed {
+        return String::new();
+    }
     let reported = attempt.model_error_words();
-    let lines = attempt
+    let lines: Vec<String> = attempt
         .metrics
         .iter()
         .filter(|metric| matches!(metric.status, Status::Failed | Status::NotEvaluated | Status::Errored))
-        .map(|metric| format!("{} {}: {}", metric.metric, metric.status.label(), metric.explanation));
+        .map(|metric| format!("{} {}: {}", metric.metric, metric.status.label(), metric.explanation))
+        .collect();
+    let lines = if lines.is_empty() { vec![attempt.reason().to_string()] } else { lines };
+    let lines = lines.into_iter().filter(|line| !line.is_empty());
     reported.into_iter().chain(lines).collect::<Vec<_>>().join("\n")
 }
 

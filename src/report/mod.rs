@@ -48,8 +48,8 @@ fn run_remarks(state: &RunState) -> Vec<String> {
         *ends.entry(words).or_default() += 1;
     }
     let ends = ends.into_iter().map(|(words, count)| match count {
-        1 => format!("1 conversation ended without an answer: {words}"),
-        count => format!("{count} conversations ended without an answer: {words}"),
+        1 => format!("1 conversation has a turn that ended without an answer: {words}"),
+        count => format!("{count} conversations have a turn that ended without an answer: {words}"),
     });
     let model_errors = model_errors_remark(state);
     let alone = tools.filter(|tools| tools.one_at_a_time).map(|_| {

@@ -75,6 +75,10 @@ pub fn case_line(state: &RunState, attempt: &AttemptSummary, paint: Paint) -> St
     for metric in attempt.metrics.iter().filter(|metric| is_worth_a_line(metric)) {
         let _ = write!(out, "\n    {}", metric_line(metric, paint));
     }
+    if attempt.error.is_none() && !attempt.metrics.iter().any(is_worth_a_line) && !attempt.reason().is_empty()
+    {
+        let _ = write!(out, "\n    {}", paint.status(attempt.status, &clean_line(attempt.reason())));
+    }
     let remarks = attempt.end_remarks();
     if !remarks.is_empty() {
         let _ = write!(out, "\n    {}", paint.faint(&remarks));
@@ -190,7 +194,17 @@ fn failures(state: &RunState, paint: Paint) -> String {
         let _ = writeln!(out, "{}", paint.bold("each for its own reason"));
     }
     let indent = if headline.is_some() { "    " } else { "" };
-    list(state, found.alone.iter().map(|at| &failed[*at]), FAILURES_LISTED, indent, paint, &mut out);
+    for at in found.alone.iter().take(FAILURES_LISTED) {
+        list(state, std::iter::once(&failed[*at]), 1, indent, paint, &mut out);
+        if let Some(change) = change_for(state, &failed, &[*at]) {
+            let words = format!("{indent}    would pass with {}", clean_line(&change));
+            let _ = writeln!(out, "{}", paint.faint(&words));
+        }
+    }
+    let unlisted = found.alone.len().saturating_sub(FAILURES_LISTED);
+    if unlisted > 0 {
+        let _ = writeln!(out, "{indent}… and {unlisted} more");
+    }
     if groups.iter().any(|group| !group.is_heading && group.members.len() > LISTED_OF_GROUP)
         || found.alone.len() > FAILURES_LISTED
         || more > 0
@@ -242,7 +256,7 @@ fn list<'a>(
         let not_counted = why_not_counted(state, &attempt, state.passes_gate(attempt.key.case));
         let reason = format!("{not_counted}{}", attempt.reason_with_model_errors());
         let reason = clean_line(&reason).into_owned();
-        let _ = writeln!(out, "{indent}{glyph} {set} › {}{rate}  {reason}", clean_line(&attempt.eval_id));
+        let _ = writeln!(out, "{indent}{glyph} {set} › {}{rate}  {reason}", clean_line(attempt.shown_id()));
     }
     if more > 0 {
         let _ = writeln!(out, "{indent}… and {more} more");

@@ -118,6 +118,9 @@ impl Shared {
                     self.judge_again(&mut attempt, case, tell).await;
                 }
                 Conversation::Scenario(scenario) => self.play(&mut attempt, &case, scenario, tell).await,
+                Conversation::Turns(_) if case.missing_prompt().is_some() => {
+                    attempt.fail(case.missing_prompt().unwrap_or_default());
+                }
                 Conversation::Turns(turns) => {
                     let speaker = Speaker::Script { turns, before: 0 };
                     match self.plan.options.turn {

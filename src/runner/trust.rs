@@ -72,6 +72,9 @@ pub fn trust_questions(
         for custom in set.criteria.iter().filter_map(|criterion| criterion.custom.as_ref()) {
             if let (Some(program), Some(line)) = (custom.program(), custom.command_line(is_set)) {
                 let module = match custom {
+                    CustomMetric::Python { function, .. } if function.ends_with(".py") => {
+                        Some(function.as_str())
+                    }
                     CustomMetric::Python { function, .. } => {
                         function.rsplit_once('.').map(|(module, _)| module)
                     }
@@ -180,7 +183,7 @@ fn content_of_scripts(root: &Path, program: &ProgramSpec, module: Option<&str>) 
     let after_m = program.argv.windows(2).filter(|pair| pair[0] == "-m").map(|pair| pair[1].as_str());
     let modules = after_m.chain(module).flat_map(|name| {
         let path = name.replace('.', "/");
-        [format!("{path}.py"), format!("{path}/__init__.py"), format!("{path}/__main__.py")]
+        [name.to_string(), format!("{path}.py"), format!("{path}/__init__.py"), format!("{path}/__main__.py")]
     });
     let root = dunce::canonicalize(root).unwrap_or_else(|_| root.to_path_buf());
     let named = program.argv.iter().cloned().chain(modules);

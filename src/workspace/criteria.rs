@@ -6,7 +6,9 @@ use super::sets::{read_config_text, read_text};
 use super::{SetPath, Workspace};
 use crate::config::{DefinedKind, DefinedMetric};
 use crate::domain::{Convention, Criterion, CustomMetric, MetricProgram, ProgramSpec, UserSpec};
-use crate::formats::{SetFile, adk};
+use crate::formats::{
+    AGENTS_CLI_CONFIGS, ConfiguredKind, ConfiguredMetric, SetFile, adk, read_agents_cli_config,
+};
 use crate::metrics::with_rules;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -32,9 +34,19 @@ pub fn criteria_for(
     config: Option<&Path>,
     metrics: &[String],
 ) -> Result<(Vec<Criterion>, CriteriaSource), (String, String)> {
-    let path = config_path(set, config);
+    let path = config_path(set, config).or_else(|| config_of_agents_cli(workspace, set, file));
     let (mut criteria, custom, source) = match path {
         None => (default_criteria(file), Map::new(), CriteriaSource::Default),
+        Some(path) if is_agents_cli(&path) => {
+            let shown = path.display().to_string();
+            let failed = |why: String| (shown.clone(), why);
+            let text = read_config(workspace, &path, config).map_err(|error| failed(error.to_string()))?;
+            let metrics = read_agents_cli_config(&text).map_err(failed)?;
+            let folder = path.parent().unwrap_or(&workspace.root);
+            // The file has no thresholds, so what the rows expect decides, as without it.
+            let own = metrics.into_iter().map(|metric| agents_cli_metric(workspace, folder, metric));
+            (default_criteria(file).into_iter().chain(own).collect(), Map::new(), CriteriaSource::File(shown))
+        }
         Some(path) => {
             let shown = path.display().to_string();
             let failed = |why: String| (shown.clone(), why);
@@ -66,6 +78,49 @@ fn config_path(set: &SetPath, config: Option<&Path>) -> Option<PathBuf> {
     }
 }
 
+/// The config of agents-cli for a data set: beside it, or in the folder above, as agents-cli creates it.
+fn config_of_agents_cli(workspace: &Workspace, set: &SetPath, file: &SetFile) -> Option<PathBuf> {
+    let folders = set.path.ancestors().skip(1).take(2).filter(|folder| folder.starts_with(&workspace.root));
+    let mut paths = folders.flat_map(|folder| AGENTS_CLI_CONFIGS.iter().map(|name| folder.join(name)));
+    if file.form.is_adk() { None } else { paths.find(|path| path.is_file()) }
+}
+
+fn is_agents_cli(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    AGENTS_CLI_CONFIGS.contains(&&*name) || name.ends_with(".yaml") || name.ends_with(".yml")
+}
+
+/// A metric of agents-cli as an informational criterion.
+fn agents_cli_metric(workspace: &Workspace, folder: &Path, metric: ConfiguredMetric) -> Criterion {
+    let python = |function: String| match python(workspace, None, Vec::new()) {
+        Ok(program) => CustomMetric::Python {
+            function,
+            convention: Convention::Vertex,
+            program: MetricProgram { program, timeout_ms: 60_000 },
+        },
+        Err(why) => CustomMetric::Unavailable { why },
+    };
+    let (name, custom) = match metric.kind {
+        ConfiguredKind::Known(name) => (name, None),
+        ConfiguredKind::Judged(template) => (metric.name, Some(CustomMetric::Judged(template))),
+        ConfiguredKind::Source(source) => (metric.name, Some(python(source))),
+        ConfiguredKind::File(file) => {
+            let path = folder.join(&file);
+            let custom = match path.is_file() {
+                true => python(path.display().to_string()),
+                false => CustomMetric::Unavailable { why: format!("there is no file {file}") },
+            };
+            (metric.name, Some(custom))
+        }
+        ConfiguredKind::Unavailable(why) => (metric.name, Some(CustomMetric::Unavailable { why })),
+    };
+    let mut criterion = Criterion { custom, ..Criterion::new(&name, None) };
+    if let Some(group) = metric.rubric_group {
+        criterion.options.insert("rubric_group_key".into(), group.into());
+    }
+    criterion
+}
+
 /// Reads a config. One that the user specified may be outside of the workspace.
 fn read_config(workspace: &Workspace, path: &Path, named: Option<&Path>) -> std::io::Result<String> {
     match named {
@@ -77,7 +132,8 @@ fn read_config(workspace: &Workspace, path: &Path, named: Option<&Path>) -> std:
 /// The simulated user for a set's scenarios, as specified in its config. A config that cannot be read is ignored here;
 /// it is reported by [`criteria_for`].
 pub fn user_for(workspace: &Workspace, set: &SetPath, config: Option<&Path>) -> UserSpec {
-    let text = config_path(set, config).and_then(|path| read_config(workspace, &path, config).ok());
+    let path = config_path(set, config).filter(|path| !is_agents_cli(path));
+    let text = path.and_then(|path| read_config(workspace, &path, config).ok());
     let config = text.and_then(|text| adk::read_config(&text).ok());
     config.and_then(|config| config.user_simulator).map(|user| UserSpec::of(&user)).unwrap_or_default()
 }

@@ -2,14 +2,16 @@
 
 use super::sets::read_config_text;
 use crate::config::{ConfigFile, ConfigProblem, FILE_NAME};
+use crate::domain::SessionInput;
 use crate::domain::stored_path::path_below;
-use crate::formats::{HEAD, is_own_result, looks_like_cases};
+use crate::formats::{ARCHIVES, ColumnMap, DATA, FileContent, HEAD, content_of, decoded_text, is_own_result};
 use crate::store::{Places, WrittenFiles, read_head};
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, DirEntry, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Names that mark the root of a repository: a folder, or in worktrees a file.
 const VERSION_CONTROL: &[&str] = &[".git", ".hg", ".jj"];
@@ -54,6 +56,12 @@ pub struct SetPath {
     pub stem: String,
     /// The ADK agent in whose folder the file is.
     pub app: Option<String>,
+    /// The columns that the user maps.
+    pub columns: ColumnMap,
+    /// Whether the file was only found because it looks like data: it has no known column. Opening it says what it lacks.
+    pub is_unknown_data: bool,
+    /// The session of cases that name none, from ADK's initial session file.
+    pub session: Option<Arc<SessionInput>>,
 }
 
 impl SetPath {
@@ -63,7 +71,9 @@ impl SetPath {
         let stem = stem_of(&name).to_string();
         let shown = path_below(root, path);
         let app = path.ancestors().skip(1).find(|folder| is_agent(folder)).and_then(agent_folder);
-        SetPath { path: path.to_path_buf(), shown, stem, app: app.map(|agent| agent.name) }
+        let app = app.map(|agent| agent.name);
+        let columns = ColumnMap::default();
+        SetPath { path: path.to_path_buf(), shown, stem, app, columns, is_unknown_data: false, session: None }
     }
 
     /// Whether the file's name is that of a data set, which is for scoring rather than for running, and not of ADK's.
@@ -105,6 +115,12 @@ impl Workspace {
     /// Opens a folder, or a file, which is then the only set. The workspace's root is searched upwards ([`root_of`]);
     /// only the sets in the opened folder are listed.
     pub fn open(path: &Path) -> Result<Workspace, WorkspaceError> {
+        Workspace::open_with(path, &ColumnMap::default())
+    }
+
+    /// Like [`Workspace::open`], with columns that are mapped on the command line: they replace those of the
+    /// configuration, unless there are none.
+    pub fn open_with(path: &Path, columns: &ColumnMap) -> Result<Workspace, WorkspaceError> {
         let io = |source| WorkspaceError::Io { path: path.display().to_string(), source };
         let opened = named_path(path).map_err(io)?;
         let is_file = fs::metadata(&opened).map_err(io)?.is_file();
@@ -112,10 +128,13 @@ impl Workspace {
             Some(parent) if is_file => parent.to_path_buf(),
             _ => opened.clone(),
         };
-        let root = root_of(&folder);
+        let root = root_of(outside_own_folder(&folder));
         let mut workspace = Workspace { config: read_config(&root)?, root, ..Workspace::default() };
+        if !columns.is_empty() {
+            workspace.config.columns = columns.clone();
+        }
         if is_file {
-            workspace.add_set(&opened);
+            workspace.sets.push(workspace.set_path(&opened));
             workspace.folders.push(folder.clone());
         } else {
             let mut walk = Walk { looks_for_sets: true, ..Walk::default() };
@@ -146,8 +165,9 @@ impl Workspace {
         self.folders.dedup();
     }
 
-    fn add_set(&mut self, path: &Path) {
-        self.sets.push(SetPath::of_file(path, &self.root));
+    /// A file of the workspace.
+    pub fn set_path(&self, path: &Path) -> SetPath {
+        SetPath { columns: self.config.columns.clone(), ..SetPath::of_file(path, &self.root) }
     }
 
     /// The folder of an agent by name. If several have the name, one that contains the file is preferred.
@@ -205,9 +225,12 @@ impl Walk {
                     false => self.folder(workspace, &path, depth + 1),
                 }
             } else if self.looks_for_sets && kind.is_file() {
-                match self.holds_cases(&path, &name) {
-                    Ok(true) => workspace.add_set(&path),
-                    Ok(false) => {}
+                match self.content(&path, &name, &workspace.config.columns) {
+                    Ok(FileContent::Other) => {}
+                    Ok(content) => {
+                        let is_unknown_data = content == FileContent::UnknownData;
+                        workspace.sets.push(SetPath { is_unknown_data, ..workspace.set_path(&path) });
+                    }
                     Err(error) => self.note(workspace, &path, &error),
                 }
             }
@@ -221,31 +244,36 @@ impl Walk {
         }
     }
 
-    /// Whether a file contains cases, by its name or by its beginning, and is not a result that evaltrail wrote. The
-    /// number of files that are read is limited. Errors: the file may contain cases and cannot be read.
-    fn holds_cases(&mut self, path: &Path, name: &str) -> io::Result<bool> {
+    /// What a file contains, by its name or by its beginning; a result that evaltrail wrote is none of a workspace's
+    /// sets. The number of files that are read is limited. Errors: the file may contain cases and cannot be read.
+    fn content(&mut self, path: &Path, name: &str, columns: &ColumnMap) -> io::Result<FileContent> {
         const LOOKED_INTO: usize = 5000;
         if name.ends_with(super::beside::NOTES_ENDING) {
-            return Ok(false);
+            return Ok(FileContent::Other);
         }
         let is_named_as_set = name.ends_with(".evalset.json") || name.ends_with(".test.json");
-        let maybe = DATA.iter().any(|ending| name.ends_with(ending)) && name != "test_config.json";
-        if !is_named_as_set && !maybe {
-            return Ok(false);
-        }
-        if self.looked_into >= LOOKED_INTO {
-            return Ok(is_named_as_set);
+        let by_name = if is_named_as_set { FileContent::Cases } else { FileContent::Other };
+        let maybe = DATA.iter().chain(ARCHIVES).any(|ending| name.ends_with(ending));
+        if !maybe || name == "test_config.json" || self.looked_into >= LOOKED_INTO {
+            return Ok(by_name);
         }
         self.looked_into += 1;
-        let head = match head_of(path) {
+        let head = match read_head(path, HEAD) {
             Ok(head) => head,
             // It is reported where it is opened.
-            Err(_) if is_named_as_set => return Ok(true),
+            Err(_) if is_named_as_set => return Ok(by_name),
             Err(error) => return Err(error),
         };
-        Ok((is_named_as_set || looks_like_cases(name, &head))
-            && !is_own_result(&head)
-            && !self.written.get_or_init(|| WrittenFiles::load(Places::find().as_ref())).contains(path))
+        let content = match content_of(name, &head, columns) {
+            FileContent::UnknownData if is_named_as_set => FileContent::Cases,
+            FileContent::UnknownData if name.ends_with(super::beside::STUBS_ENDING) => FileContent::Other,
+            FileContent::Other => by_name,
+            content => content,
+        };
+        let is_result = content != FileContent::Other
+            && (is_own_result(&decoded_text(&head))
+                || self.written.get_or_init(|| WrittenFiles::load(Places::find().as_ref())).contains(path));
+        Ok(if is_result { FileContent::Other } else { content })
     }
 
     /// Visits the targets of links to folders, unless they were already visited.
@@ -267,9 +295,6 @@ fn kind_within(entry: &DirEntry, root: &Path) -> Option<(FileType, bool)> {
     Some((fs::metadata(target).ok()?.file_type(), true))
 }
 
-/// Endings of files that may contain cases.
-pub(super) const DATA: &[&str] = &[".jsonl", ".ndjson", ".csv", ".tsv", ".json"];
-
 /// The name of a file of cases, without its ending.
 fn stem_of(name: &str) -> &str {
     let endings = [".evalset.json", ".test.json"].iter().chain(DATA);
@@ -277,8 +302,10 @@ fn stem_of(name: &str) -> &str {
     stem.filter(|stem| !stem.is_empty()).unwrap_or(name)
 }
 
-fn head_of(path: &Path) -> io::Result<String> {
-    Ok(String::from_utf8_lossy(&read_head(path, HEAD)?).into_owned())
+/// The folder that contains `.evaltrail`, for a folder in it: standard input is stored there.
+fn outside_own_folder(folder: &Path) -> &Path {
+    let own = folder.ancestors().find(|one| one.file_name().is_some_and(|name| name == ".evaltrail"));
+    own.and_then(Path::parent).unwrap_or(folder)
 }
 
 /// A path with the links in its folders resolved. If the file itself is a link, it is not resolved: the set belongs to

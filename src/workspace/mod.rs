@@ -22,5 +22,5 @@ pub use commit::current_commit;
 pub use criteria::{CriteriaSource, criteria_for, default_criteria, user_for};
 pub use discover::{AgentFolder, SetPath, Workspace, WorkspaceError, named_path, root_of};
 pub use dotenv::dotenv_near;
-pub use sets::{OpenSet, SetProblem, open_set, read_text};
+pub use sets::{OpenSet, SetProblem, open_set, read_set_text, read_text};
 pub use watch::Watch;

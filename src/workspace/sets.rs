@@ -2,8 +2,8 @@
 
 use super::SetPath;
 use crate::formats::vertex::LineIndexer;
-use crate::formats::{FileProblem, Pieces, SetFile, Source};
-use crate::store::{Fingerprint, fingerprint, read_text_file};
+use crate::formats::{FileProblem, Pieces, ReadAs, SetFile, Source, decoded_text, is_utf16, what_bytes_are};
+use crate::store::{Fingerprint, fingerprint, read_file, read_head, read_text_file};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
@@ -33,6 +33,9 @@ pub enum SetProblem {
     /// The file cannot be read.
     #[error("{0}")]
     Io(#[from] std::io::Error),
+    /// The file is of another kind: what it is.
+    #[error("{0}")]
+    OtherKind(&'static str),
     /// The file's content is invalid.
     #[error("{0}")]
     Content(#[from] FileProblem),
@@ -41,18 +44,24 @@ pub enum SetProblem {
 /// Opens a set.
 pub fn open_set(set: &SetPath) -> Result<OpenSet, SetProblem> {
     let meta = std::fs::metadata(&set.path)?;
-    let is_lines = set.path.extension().is_some_and(|ending| ending == "jsonl" || ending == "ndjson");
-    if is_lines && meta.is_file() && meta.len() > MAX_IN_MEMORY {
+    let name = set.path.file_name().unwrap_or_default().to_string_lossy();
+    let read_as = ReadAs::named(&name, set.columns.clone());
+    if meta.is_file()
+        && let Some(what) = what_bytes_are(&name, &read_head(&set.path, 4)?)
+    {
+        return Err(SetProblem::OtherKind(what));
+    }
+    if read_as.is_lines && meta.is_file() && meta.len() > MAX_IN_MEMORY {
         return open_lines(set);
     }
-    let text = read_text(&set.path)?;
+    let text = read_set_text(&set.path)?;
     let digest = || fingerprint(&[text.as_bytes()]);
-    let open = || SetFile::open(Arc::from(&*text), &set.stem);
+    let open = || SetFile::open_as(Arc::from(&*text), &set.stem, &read_as);
     let (digest, file) = match text.len() {
         ..HASHED_APART => (digest(), open()),
         _ => rayon::join(digest, open),
     };
-    Ok(OpenSet { file: file?, digest })
+    Ok(OpenSet { file: file?.with_session(set.session.clone()), digest })
 }
 
 /// Streams a file once to find its rows and compute its digest, without storing its text. The digest is computed
@@ -66,7 +75,7 @@ fn open_lines(set: &SetPath) -> Result<OpenSet, SetProblem> {
         to_hash.iter().for_each(|chunk| hash.update(&chunk));
         hash.finish()
     });
-    let mut indexer = LineIndexer::default();
+    let mut indexer = LineIndexer::of(set.columns.clone());
     let mut buffer = vec![0; CHUNK];
     loop {
         let count = file.read(&mut buffer)?;
@@ -81,7 +90,8 @@ fn open_lines(set: &SetPath) -> Result<OpenSet, SetProblem> {
     drop(chunks);
     let digest = hashing.join().map_err(|_| std::io::Error::other("the digest could not be computed"))?;
     let source = Source::Outside(Arc::new(PiecesOf { path: set.path.clone(), file: Mutex::new(file) }));
-    Ok(OpenSet { file: SetFile::of_lines(indexer.finish(), source, &set.stem), digest })
+    let file = SetFile::of_lines(indexer.finish(), source, &set.stem, &set.columns);
+    Ok(OpenSet { file: file.with_session(set.session.clone()), digest })
 }
 
 /// Reads ranges of a file that stays open.
@@ -115,6 +125,14 @@ pub(super) fn read_config_text(path: &Path, root: &Path) -> std::io::Result<Stri
         return Err(invalid("it is a link to a file outside of the folder".into()));
     }
     read_text_file(&target, LARGEST_CONFIG)
+}
+
+/// Reads a file of cases as text. UTF-16 is decoded.
+pub fn read_set_text(path: &Path) -> std::io::Result<String> {
+    match is_utf16(&read_head(path, 4)?) {
+        true => Ok(decoded_text(&read_file(path, LARGEST)?)),
+        false => read_text(path),
+    }
 }
 
 /// Reads a regular file as text. Pipes and devices, which could block forever, are refused.

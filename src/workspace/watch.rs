@@ -1,7 +1,7 @@
 //! Watching for changes of files.
 
 use super::changed::is_source;
-use super::discover::DATA;
+use crate::formats::DATA;
 use notify::event::CreateKind;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use std::path::{Path, PathBuf};

@@ -226,8 +226,9 @@ fn files_that_are_not_data_sets_are_rejected_with_a_reason() {
     for (text, words) in [
         ("", "an empty file"),
         ("\u{feff} \n", "an empty file"),
-        ("a,b\n1,2\n", "a text that begins \"a,b\""),
-        ("{\"a\": 1}", "an object with 1 keys"),
+        ("a,b\n1,2\n", "the columns a, b"),
+        ("a text", "a text that begins \"a text\""),
+        ("{\"a\": 1}", "an object with 1 key"),
         ("{\"eval_set_result_id\": 1, \"eval_case_results\": []}", "a result file of ADK"),
     ] {
         let error = SetFile::open(Arc::from(text), "x").unwrap_err().to_string();

@@ -225,6 +225,38 @@ fn configuration_in_the_documents_can_be_read() {
     assert!(read >= 6, "{read}");
 }
 
+/// Every row in the document on data sets is read, with the prompt, the reference and the response that it shows.
+#[test]
+fn rows_in_the_document_on_data_sets_are_read() {
+    let document = std::fs::read_to_string(root().join("docs/datasets.md")).unwrap();
+    let columns = evaltrail::formats::ColumnMap::default();
+    let (mut rows, mut with_reference) = (0, 0);
+    for (name, code) in blocks(&document, "rows")
+        .into_iter()
+        .map(|code| ("a.jsonl", code))
+        .chain(blocks(&document, "csv").into_iter().map(|code| ("a.csv", code)))
+    {
+        let read_as = evaltrail::formats::ReadAs::named(name, columns.clone());
+        let file = evaltrail::formats::SetFile::open_as(code.as_str().into(), "a", &read_as).unwrap();
+        assert_eq!(
+            evaltrail::formats::content_of(name, code.as_bytes(), &columns),
+            evaltrail::formats::FileContent::Cases,
+            "it is found in a folder: {code}"
+        );
+        for at in 0..file.len() {
+            let case = file.case(at).unwrap_or_else(|error| panic!("{error}\n{code}"));
+            let turns = case.turns();
+            let last = turns.last().unwrap();
+            let has_prompt = turns.iter().any(|turn| !turn.user.scored_text().is_empty());
+            assert!(has_prompt || code.contains("\"lamp\""), "{code}");
+            let is_expected = last.final_response.is_some() || last.trajectory.is_known();
+            with_reference += usize::from(is_expected);
+            rows += 1;
+        }
+    }
+    assert_eq!((rows, with_reference), (13, 13));
+}
+
 /// The subcommand and the options of each `evaltrail` command in a code block exist.
 #[test]
 fn commands_in_the_documents_exist() {

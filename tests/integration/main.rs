@@ -58,6 +58,7 @@ mod secrets;
 mod shards;
 mod server_output;
 mod stubs;
+mod tables;
 mod trial;
 mod past_runs;
 mod pytest_plugin;

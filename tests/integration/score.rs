@@ -95,12 +95,9 @@ fn missing_columns_and_duplicated_ids() {
         .map(|case| (case["eval_id"].as_str().unwrap(), case["status"].as_str().unwrap()))
         .collect();
     let unknown = "not_evaluated";
-    assert_eq!(cases, [("twice", unknown), ("twice", unknown), ("other", "failed"), ("big", "failed")]);
+    assert_eq!(cases, [("twice", unknown), ("twice", unknown), ("other", unknown), ("big", "failed")]);
     let adk = metric(&report, 2, "response_match_score");
-    assert!(
-        adk["explanation"].as_str().unwrap().contains("the reference response is empty, which scores 0"),
-        "{adk}"
-    );
+    assert!(adk["explanation"].as_str().unwrap().contains("there is no reference response"), "{adk}");
     assert_eq!(code, 1);
     assert_eq!(metric(&report, 0, "exact_match")["score"], 1.0);
     assert!(

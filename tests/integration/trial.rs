@@ -46,7 +46,7 @@ const SAID: &str = "the lamp is off now";
 
 /// Four cases: one passes; the others differ in the order of calls, an argument, or the response.
 fn model() -> Model {
-    let path = SetPath { path: FILE.into(), shown: "x.evalset.json".into(), stem: "x".into(), app: None };
+    let path = SetPath { stem: "x".into(), app: None, ..SetPath::of_file(FILE.as_ref(), "".as_ref()) };
     let mut model = Model::new("w".into(), vec![path], (120, 40));
     let (a, b) = (("search_web", json!({"query": "x"})), ("log", json!({})));
     let golden = || turn(&[a.clone(), b.clone()], SAID);

@@ -23,6 +23,7 @@ use crate::explorer::{
     Against, CaseSummary, CasesToRunAgain, ChatMsg, Msg, OpenedSet, RunMsg, SetLoaded, Ticket, build_body,
     changes_for_groups, reevaluated, requested_cases, rescored,
 };
+use crate::formats::ColumnMap;
 use crate::formats::SetFile;
 use crate::runner::{
     self, ChangedCase, Run, RunHandle, Selection, TrustQuestion, add_missing_answers, agent_questions,
@@ -62,6 +63,8 @@ pub(crate) struct EffectExecutor {
     pub(crate) workspace: Arc<Workspace>,
     /// What was opened: a folder or a file.
     pub(crate) opened: PathBuf,
+    /// The columns of data sets that are mapped on the command line.
+    pub(crate) columns: ColumnMap,
     /// The sets in the model's order.
     pub(crate) sets: Arc<Vec<SetPath>>,
     /// When the first files were read: what changed since then, before anyone watched, is read again.
@@ -337,9 +340,9 @@ impl EffectExecutor {
     }
 
     fn rediscover(&self) {
-        let (back, opened) = (self.back.clone(), self.opened.clone());
+        let (back, opened, columns) = (self.back.clone(), self.opened.clone(), self.columns.clone());
         self.workers.spawn_blocking(move || {
-            let arrival = match Workspace::open(&opened) {
+            let arrival = match Workspace::open_with(&opened, &columns) {
                 Ok(workspace) => Arrival::Workspace(Box::new(workspace)),
                 Err(error) => Arrival::Msg(Msg::Failed(error.to_string())),
             };

@@ -144,6 +144,7 @@ impl Checker<'_> {
         });
         issues.extend(self.same_ids(&file));
         issues.extend(self.rubrics(&file, value));
+        issues.extend(self.criteria_of_cases(value));
         issues.extend(self.other_name(&file, file_stem));
         issues
     }
@@ -236,6 +237,18 @@ impl Checker<'_> {
         found.map(|(path, message)| self.at(Severity::Warning, &path, message)).collect()
     }
 
+    /// Criteria in a case: ADK preserves the key, and neither ADK nor evaltrail reads it.
+    fn criteria_of_cases(&self, value: &Value) -> Vec<Issue> {
+        let cases = value.as_object().and_then(|map| lookup(map, "eval_cases"));
+        let Some((key, Value::Array(cases))) = cases else { return Vec::new() };
+        let has_criteria = |(_, case): &(usize, &Value)| case.get("criteria").is_some();
+        let path = |at: usize| JsonPath::default().key(key).index(at).key("criteria");
+        let message =
+            "criteria of a case have no effect: they apply to a whole set, in test_config.json beside it";
+        let issue = |(at, _): (usize, &Value)| self.at(Severity::Warning, &path(at), message.into());
+        cases.iter().enumerate().filter(has_criteria).map(issue).collect()
+    }
+
     fn other_name(&self, file: &SetFile, file_stem: &str) -> Option<Issue> {
         let differs = file.form == Form::EvalSet && !file_stem.is_empty() && file.id != file_stem;
         differs.then(|| {
@@ -278,6 +291,7 @@ impl Checker<'_> {
             };
             issues.push(self.at(Severity::Warning, &path, format!("not evaluated: {message}")));
         }
+        issues.extend(self.simulated_user(value));
         let keys = ["criteria", "custom_metrics", "user_simulator_config", "live_model_config"];
         for key in value.as_object().into_iter().flat_map(|map| map.keys()) {
             if !keys.iter().any(|name| same_name(key, name)) {
@@ -286,6 +300,28 @@ impl Checker<'_> {
             }
         }
         issues
+    }
+
+    /// A simulated user that ADK refuses, or that evaltrail cannot simulate.
+    fn simulated_user(&self, value: &Value) -> Option<Issue> {
+        let (key, user) = lookup(value.as_object()?, "user_simulator_config")?;
+        let path = JsonPath::default().key(key).key("type");
+        let (severity, message) = match user.get("type")? {
+            Value::Null => return None,
+            Value::String(kind) if kind == "llm_backed" => return None,
+            Value::String(kind) if kind == "llm_audio" => {
+                let message =
+                    "evaltrail does not simulate users of type \"llm_audio\": scenarios are not run";
+                (Severity::Warning, message.to_string())
+            }
+            other => {
+                let expected = "llm_backed or llm_audio";
+                let message =
+                    format!("ADK refuses this file: expected {expected}, found {}", describe(other));
+                (Severity::Refused, message)
+            }
+        };
+        Some(self.at(severity, &path, message))
     }
 
     fn result(&self) -> Vec<Issue> {

@@ -1,8 +1,7 @@
 //! Rubrics that no judge can answer, or that no metric reads.
 
-use crate::domain::{EvalCase, Rubric};
+use crate::domain::{EvalCase, RUBRIC_KINDS, Rubric};
 use crate::formats::json::JsonPath;
-use crate::metrics::is_rubric_kind;
 
 /// The problems of a case's rubrics, as messages.
 pub fn wrong_rubrics_of_case(case: &EvalCase) -> Vec<String> {
@@ -43,13 +42,13 @@ fn of_list(rubrics: &[Rubric], before: &[Rubric], path: &JsonPath, in_set: bool)
             let why = format!("the rubric {:?} has no text: a judge cannot answer it", rubric.id);
             found.push((path.clone(), why));
         }
-        match &rubric.kind {
+        match rubric.read_as() {
             _ if !in_set => {}
             None => found.push((
                 path.clone(),
                 format!("no metric reads the rubric {:?}: it has no type ({KINDS})", rubric.id),
             )),
-            Some(kind) if !is_rubric_kind(kind) => {
+            Some(kind) if !RUBRIC_KINDS.contains(&kind) => {
                 found.push((path.key("type"), format!("no metric reads rubrics of type {kind:?} ({KINDS})")));
             }
             Some(_) => {}

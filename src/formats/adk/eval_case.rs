@@ -6,6 +6,7 @@ use crate::domain::{
     Conversation, Durations, EvalCase, Invocation, Rubric, SessionInput, Trajectory, plausible_seconds,
 };
 use crate::formats::read::{Node, Read};
+use serde_json::Value;
 
 pub(in crate::formats) fn eval_case(node: Node) -> Read<EvalCase> {
     node.object()?;
@@ -14,16 +15,41 @@ pub(in crate::formats) fn eval_case(node: Node) -> Read<EvalCase> {
         (None, Some(scenario)) => Conversation::Scenario(scenario.value.clone()),
         (None, None) => return Err(node.missing("conversation")),
     };
+    let groups = rubric_groups(node);
+    let mut rubrics = node.list("rubrics", rubric)?;
+    for rubric in &mut rubrics {
+        let is_member = |(_, members): &&(String, Vec<String>)| members.contains(&rubric.id);
+        rubric.group = groups.iter().find(is_member).map(|(name, _)| name.clone());
+    }
+    let mut extra = node.others(CASE_KEYS);
+    if !groups.is_empty() {
+        extra.remove(RUBRIC_GROUPS);
+    }
     Ok(EvalCase {
         eval_id: node.need("eval_id")?.str()?,
         conversation,
         session_input: node.get("session_input").map(session_input).transpose()?,
-        rubrics: node.list("rubrics", rubric)?,
+        rubrics,
         final_session_state: node.get("final_session_state").map(|n| n.value.clone()),
         created: node.opt_number("creation_timestamp")?.unwrap_or(0.0),
-        extra: node.others(CASE_KEYS),
+        extra,
         ..EvalCase::default()
     })
+}
+
+/// The key under which `convert` writes the groups of a data set's rubrics: their names, and the ids of the rubrics. ADK
+/// preserves it.
+pub(super) const RUBRIC_GROUPS: &str = "rubric_groups";
+
+/// The groups of a case's rubrics; none if the key has another content.
+fn rubric_groups(node: Node) -> Vec<(String, Vec<String>)> {
+    let members = |value: &Value| {
+        let ids = value.as_array()?.iter().map(|id| id.as_str().map(str::to_string));
+        ids.collect::<Option<Vec<String>>>()
+    };
+    let groups = node.value.get(RUBRIC_GROUPS).and_then(Value::as_object);
+    let read = groups.map(|groups| groups.iter().map(|(name, ids)| Some((name.clone(), members(ids)?))));
+    read.and_then(|groups| groups.collect::<Option<Vec<_>>>()).unwrap_or_default()
 }
 
 const CASE_KEYS: &[&str] = &[
@@ -103,5 +129,6 @@ pub(super) fn rubric(node: Node) -> Read<Rubric> {
         text: content.map(|content| content.opt_str("text_property")).transpose()?.flatten(),
         description: node.opt_str("description")?,
         kind: node.opt_str("type")?,
+        group: None,
     })
 }

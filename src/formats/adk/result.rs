@@ -203,6 +203,6 @@ pub(super) fn write_rubric(rubric: &Rubric) -> Value {
         "rubric_id": rubric.id,
         "rubric_content": {"text_property": rubric.text},
         "description": rubric.description,
-        "type": rubric.kind,
+        "type": rubric.read_as(),
     })
 }

@@ -1,6 +1,7 @@
 //! Writing of eval sets as ADK writes them: snake_case, ADK's order of keys, no unset fields.
 
 use super::content::{write_call, write_content, write_part, write_response};
+use super::eval_case::RUBRIC_GROUPS;
 use super::result::{write_event, write_rubric};
 use crate::domain::{Content, Conversation, EvalCase, Invocation, SessionInput, Trajectory};
 use serde_json::{Map, Value, json};
@@ -25,6 +26,15 @@ pub fn write_case(case: &EvalCase) -> Value {
     }
     if !case.rubrics.is_empty() {
         out.insert("rubrics".into(), case.rubrics.iter().map(write_rubric).map(without_nulls).collect());
+        let mut groups: Map<String, Value> = Map::new();
+        for rubric in &case.rubrics {
+            let Some(group) = &rubric.group else { continue };
+            let ids = groups.entry(group.clone()).or_insert_with(|| Value::Array(Vec::new()));
+            ids.as_array_mut().into_iter().for_each(|ids| ids.push(rubric.id.clone().into()));
+        }
+        if !groups.is_empty() {
+            out.insert(RUBRIC_GROUPS.into(), groups.into());
+        }
     }
     if let Some(state) = &case.final_session_state {
         out.insert("final_session_state".into(), state.clone());

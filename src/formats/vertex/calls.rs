@@ -9,7 +9,7 @@ use crate::formats::read::{Node, Read, describe};
 use serde_json::{Map, Value};
 
 const NAMES: &[&str] = &["tool_name", "name", "tool"];
-const INPUTS: &[&str] = &["tool_input", "args", "arguments", "input", "parameters"];
+const INPUTS: &[&str] = &["tool_input", "args", "arguments", "input", "parameters", "input_parameters"];
 
 /// Reads a trajectory. Null, and what pandas writes for null in a table, is unknown; `[]` is empty.
 pub(super) fn trajectory(node: Node) -> Read<Option<Vec<ToolCall>>> {

@@ -1,7 +1,9 @@
-//! Data frames as JSON: lists of rows, columns of lists, columns of index objects.
+//! Data frames as JSON, in every orientation of pandas: lists of rows, columns of lists, columns of index objects, rows by
+//! index, `split` and `table`.
 
-use super::COLUMNS;
-use super::lines::{ID_KEYS, id_from};
+use super::columns::ColumnMap;
+use super::layout::is_known;
+use super::lines::row_id;
 use crate::formats::json::{JsonPath, Step};
 use serde_json::{Map, Value};
 
@@ -9,86 +11,178 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     pub(in crate::formats) rows: Vec<Value>,
-    /// The path step of each row; empty if the document is the only row.
-    index: Vec<Step>,
-    by_column: bool,
+    ids: Vec<String>,
+    place: Place,
+}
+
+/// Where the rows are in the document.
+#[derive(Clone, Debug, PartialEq)]
+enum Place {
+    /// The document is the only row.
+    Whole,
+    /// Each row is at this step below the key, if there is one.
+    Rows(Option<&'static str>, Vec<Step>),
+    /// Each column contains the cells of all rows at these steps.
+    Columns(Vec<Step>),
+    /// Each row is a list of cells below the key; the names of the columns in order.
+    Lists(Option<&'static str>, Vec<String>),
 }
 
 impl Frame {
-    /// The frame in a document; `None` if the document is not a frame.
-    pub(in crate::formats) fn of(value: &Value) -> Option<Frame> {
-        match value {
-            Value::Array(rows) => {
-                let known = |row: &Value| row.as_object().is_some_and(has_columns);
-                rows.iter().any(known).then(|| Frame {
-                    rows: rows.clone(),
-                    index: (0..rows.len()).map(Step::Index).collect(),
-                    by_column: false,
-                })
-            }
-            Value::Object(columns) if has_columns(columns) => {
-                Some(by_column(columns).unwrap_or_else(|| Frame {
-                    rows: vec![value.clone()],
-                    index: Vec::new(),
-                    by_column: false,
-                }))
-            }
-            _ => None,
-        }
+    /// The frame in a document; `None` if the document is not a frame, or if no column is known.
+    pub(in crate::formats) fn of(value: &Value, columns: &ColumnMap) -> Option<Frame> {
+        let (rows, place) = rows_of(value, columns)?;
+        let known = |row: &Value| row.as_object().is_some_and(|row| is_known(row, columns));
+        rows.iter().any(known).then(|| {
+            let ids = rows.iter().map(|row| row_id(row, columns)).collect();
+            Frame { rows, ids, place }
+        })
     }
 
     /// The path in the document of a path in a row.
     pub(in crate::formats) fn path(&self, at: usize, in_row: &JsonPath) -> JsonPath {
-        let Some(step) = self.index.get(at).cloned() else { return in_row.clone() };
         let mut steps = in_row.0.clone();
-        let place = if self.by_column { 1.min(steps.len()) } else { 0 };
-        steps.insert(place, step);
+        match &self.place {
+            Place::Whole => {}
+            Place::Rows(key, index) => {
+                steps.splice(
+                    0..0,
+                    key.map(|key| Step::Key(key.into())).into_iter().chain(index.get(at).cloned()),
+                );
+            }
+            Place::Columns(index) => steps.extend_at(1, index.get(at).cloned()),
+            Place::Lists(key, names) => {
+                let column = steps.first().and_then(|first| match first {
+                    Step::Key(name) => names.iter().position(|other| other == name),
+                    Step::Index(_) => None,
+                });
+                if let (Some(column), Some(first)) = (column, steps.first_mut()) {
+                    *first = Step::Index(column);
+                }
+                let row = key.map(|key| Step::Key(key.into())).into_iter().chain([Step::Index(at)]);
+                steps.splice(0..0, row);
+            }
+        }
         JsonPath(steps)
     }
 
     /// Whether the document is one row.
     pub(in crate::formats) fn is_single(&self) -> bool {
-        self.index.is_empty()
+        self.place == Place::Whole
     }
 
     /// A row's id.
-    pub(in crate::formats) fn id(&self, at: usize) -> String {
-        row_id(&self.rows[at])
+    pub(in crate::formats) fn id(&self, at: usize) -> &str {
+        &self.ids[at]
     }
 }
 
-/// A row's id, or one computed from its prompt if it has none.
-pub(super) fn row_id(row: &Value) -> String {
-    let given = ID_KEYS.iter().find_map(|key| match row.get(key)? {
-        Value::String(text) if !super::row::is_empty_cell(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
+trait ExtendAt {
+    /// Inserts the step at this position, or at the end of a shorter path.
+    fn extend_at(&mut self, at: usize, step: Option<Step>);
+}
+
+impl ExtendAt for Vec<Step> {
+    fn extend_at(&mut self, at: usize, step: Option<Step>) {
+        let at = at.min(self.len());
+        self.splice(at..at, step);
+    }
+}
+
+fn positions(count: usize) -> Vec<Step> {
+    (0..count).map(Step::Index).collect()
+}
+
+/// The rows of a document as far as its structure tells, whatever the columns are called.
+fn rows_of(value: &Value, columns: &ColumnMap) -> Option<(Vec<Value>, Place)> {
+    match value {
+        Value::Array(rows) if !rows.is_empty() && rows.iter().all(Value::is_array) => {
+            let width = rows.iter().filter_map(|row| row.as_array().map(Vec::len)).max()?;
+            let names: Vec<String> = (0..width).map(|at| at.to_string()).collect();
+            Some((of_lists(rows, &names), Place::Lists(None, names)))
+        }
+        Value::Array(rows) => Some((rows.clone(), Place::Rows(None, positions(rows.len())))),
+        Value::Object(document) => split(document)
+            .or_else(|| table(document))
+            .or_else(|| by_column(document).filter(|_| is_known(document, columns)))
+            .or_else(|| by_index(document, columns))
+            .or_else(|| Some((vec![value.clone()], Place::Whole))),
         _ => None,
-    });
-    given.unwrap_or_else(|| {
-        let asked = [
-            "prompt",
-            "messages",
-            "request",
-            "agent_data",
-            "source",
-            "input",
-            "inputs",
-            "contents",
-            "values",
-        ]
-        .into_iter();
-        id_from(&asked.filter_map(|key| row.get(key)).next().unwrap_or(row).to_string())
+    }
+}
+
+/// The names of the columns of a document that has rows but no known column. `None` for any other document. An object with
+/// values of its own, such as a configuration, has no rows.
+pub(in crate::formats) fn unknown_columns(value: &Value) -> Option<Vec<String>> {
+    let (rows, place) = rows_of(value, &ColumnMap::default())?;
+    let rows = match (place, value) {
+        (Place::Whole, Value::Object(document)) => {
+            let rows = by_column(document).or_else(|| every_row(document))?.0;
+            Some(rows).filter(|rows| rows.len() > 1 || document.values().all(Value::is_array))?
+        }
+        (Place::Whole, _) => return None,
+        _ => rows,
+    };
+    let first = rows.first().and_then(Value::as_object)?;
+    let all_rows = rows.iter().all(Value::is_object);
+    (all_rows && !first.is_empty()).then(|| first.keys().cloned().collect())
+}
+
+fn of_lists(rows: &[Value], names: &[String]) -> Vec<Value> {
+    let row = |row: &Value| {
+        let cells = row.as_array().into_iter().flatten().cloned();
+        Value::Object(names.iter().cloned().zip(cells).collect())
+    };
+    rows.iter().map(row).collect()
+}
+
+/// pandas' `split`: the names of the columns, and a list of cells for each row.
+fn split(document: &Map<String, Value>) -> Option<(Vec<Value>, Place)> {
+    let (names, data) = (document.get("columns")?.as_array()?, document.get("data")?.as_array()?);
+    let names: Vec<String> =
+        names.iter().map(|name| name.as_str().map(str::to_string)).collect::<Option<_>>()?;
+    data.iter().all(Value::is_array).then(|| (of_lists(data, &names), Place::Lists(Some("data"), names)))
+}
+
+/// pandas' `table`: a schema, and a list of rows.
+fn table(document: &Map<String, Value>) -> Option<(Vec<Value>, Place)> {
+    document.get("schema")?.get("fields")?.as_array()?;
+    let data = document.get("data")?.as_array()?;
+    Some((data.clone(), Place::Rows(Some("data"), positions(data.len()))))
+}
+
+/// pandas' `index`: rows by the values of the index. Each row is a known one.
+fn by_index(document: &Map<String, Value>, columns: &ColumnMap) -> Option<(Vec<Value>, Place)> {
+    let is_row = |row: &Value| row.as_object().is_some_and(|row| is_known(row, columns));
+    let is_frame = !is_known(document, columns) && document.values().all(is_row);
+    is_frame.then(|| every_row(document)).flatten()
+}
+
+/// The values of an object as rows, if all have the same keys.
+fn every_row(document: &Map<String, Value>) -> Option<(Vec<Value>, Place)> {
+    let keys = |row: &Value| row.as_object().map(|row| row.keys().cloned().collect::<Vec<_>>());
+    let first = keys(document.values().next()?)?;
+    let are_alike = document.values().all(|row| keys(row).as_ref() == Some(&first));
+    are_alike.then(|| {
+        let steps = document.keys().cloned().map(Step::Key).collect();
+        (document.values().cloned().collect(), Place::Rows(None, steps))
     })
 }
 
-/// Whether an object has a key that is a known column.
-pub(super) fn has_columns(map: &Map<String, Value>) -> bool {
-    COLUMNS.iter().any(|column| map.contains_key(*column))
-}
-
 /// Columns whose cells are lists.
-const LISTS: &[&str] =
-    &["messages", "outputs", "reference_outputs", "responses", "input", "output", "contents", "events"];
+const LISTS: &[&str] = &[
+    "messages",
+    "outputs",
+    "reference_outputs",
+    "responses",
+    "input",
+    "output",
+    "input_messages",
+    "user_input",
+    "turns",
+    "contents",
+    "events",
+];
 
 /// Keys of cells that are objects. An index never has such keys.
 const FIELDS: &[&str] =
@@ -99,8 +193,8 @@ fn is_one_conversation(value: &Value) -> bool {
     value.get(0).is_some_and(Value::is_object)
 }
 
-fn by_column(columns: &Map<String, Value>) -> Option<Frame> {
-    if LISTS.iter().any(|name| columns.get(*name).is_some_and(is_one_conversation)) {
+fn by_column(columns: &Map<String, Value>) -> Option<(Vec<Value>, Place)> {
+    if columns.is_empty() || LISTS.iter().any(|name| columns.get(*name).is_some_and(is_one_conversation)) {
         return None;
     }
     if columns.values().all(Value::is_array) {
@@ -109,8 +203,7 @@ fn by_column(columns: &Map<String, Value>) -> Option<Frame> {
             let cell = |(name, column): (&String, &Value)| Some((name.clone(), column.get(at)?.clone()));
             Value::Object(columns.iter().filter_map(cell).collect())
         };
-        let index = (0..count).map(Step::Index).collect();
-        return Some(Frame { rows: (0..count).map(row).collect(), index, by_column: true });
+        return Some(((0..count).map(row).collect(), Place::Columns(positions(count))));
     }
     if !columns.values().all(Value::is_object) {
         return None;
@@ -128,7 +221,7 @@ fn by_column(columns: &Map<String, Value>) -> Option<Frame> {
         Value::Object(columns.iter().filter_map(cell).collect())
     };
     let rows = index.iter().map(row).collect();
-    Some(Frame { rows, index: index.into_iter().cloned().map(Step::Key).collect(), by_column: true })
+    Some((rows, Place::Columns(index.into_iter().cloned().map(Step::Key).collect())))
 }
 
 #[cfg(test)]
@@ -136,20 +229,63 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn of(document: &Value) -> Option<Frame> {
+        Frame::of(document, &ColumnMap::default())
+    }
+
     #[test]
-    fn three_ways_to_write_the_same_rows() {
+    fn every_orientation_has_the_same_rows_and_the_path_of_each_cell() {
         let rows = json!([{"prompt": "a", "x": 1}, {"prompt": "b", "x": 2}]);
         let columns = json!({"prompt": ["a", "b"], "x": [1, 2]});
         let indexed = json!({"prompt": {"0": "a", "1": "b"}, "x": {"0": 1, "1": 2}});
-        for document in [&rows, &columns, &indexed] {
-            let frame = Frame::of(document).unwrap();
+        let index = json!({"0": {"prompt": "a", "x": 1}, "1": {"prompt": "b", "x": 2}});
+        let split = json!({"columns": ["prompt", "x"], "index": [0, 1], "data": [["a", 1], ["b", 2]]});
+        let table = json!({"schema": {"fields": [{"name": "prompt"}]}, "data": rows});
+        let path = JsonPath::default().key("x");
+        for (document, second) in [
+            (&rows, "$[1].x"),
+            (&columns, "$.x[1]"),
+            (&indexed, "$.x.1"),
+            (&index, "$.1.x"),
+            (&split, "$.data[1][1]"),
+            (&table, "$.data[1].x"),
+        ] {
+            let frame = of(document).unwrap();
             assert_eq!(Value::Array(frame.rows.clone()), rows, "{document}");
             assert_ne!(frame.id(0), frame.id(1));
+            assert_eq!(frame.path(1, &path).to_string(), second, "{document}");
         }
-        let path = JsonPath::default().key("x");
-        assert_eq!(Frame::of(&columns).unwrap().path(1, &path).to_string(), "$.x[1]");
-        assert_eq!(Frame::of(&indexed).unwrap().path(1, &path).to_string(), "$.x.1");
-        assert_eq!(Frame::of(&rows).unwrap().path(1, &path).to_string(), "$[1].x");
-        assert!(Frame::of(&json!({"a": 1})).is_none() && Frame::of(&json!([1])).is_none());
+        assert!(of(&json!({"a": 1})).is_none() && of(&json!([1])).is_none());
+    }
+
+    #[test]
+    fn rows_without_names_need_a_mapping() {
+        let values = json!([["how?", "so"], ["why?", "thus"]]);
+        assert!(of(&values).is_none());
+        assert_eq!(unknown_columns(&values), Some(vec!["0".into(), "1".into()]));
+        let map = ColumnMap::parse("prompt=0,reference=1").unwrap();
+        let frame = Frame::of(&values, &map).unwrap();
+        assert_eq!(frame.rows[1], json!({"0": "why?", "1": "thus"}));
+        assert_eq!(frame.path(1, &JsonPath::default().key("1")).to_string(), "$[1][1]");
+    }
+
+    #[test]
+    fn columns_are_listed_of_rows_and_not_of_configurations() {
+        for document in [
+            json!([{"question": "a", "answer": "b"}]),
+            json!({"question": ["a"], "answer": ["b"]}),
+            json!({"columns": ["question", "answer"], "data": [["a", "b"]]}),
+        ] {
+            let found = unknown_columns(&document).unwrap();
+            assert_eq!(found, ["question", "answer"], "{document}");
+        }
+        for document in [
+            json!({"name": "x", "version": "1", "files": ["a"]}),
+            json!({"compilerOptions": {"strict": true}, "include": ["src"]}),
+            json!([1, 2]),
+            json!({}),
+        ] {
+            assert_eq!(unknown_columns(&document), None, "{document}");
+        }
     }
 }

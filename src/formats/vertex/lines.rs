@@ -2,16 +2,20 @@
 //!
 //! A row takes 24 bytes of memory, whatever its length, so a file of any size can be listed.
 
+use super::columns::ColumnMap;
 use crate::formats::index;
+use serde_json::Value;
 use std::ops::Range;
 
 /// Keys of a row's id.
-pub(super) const ID_KEYS: &[&str] = &["eval_case_id", "eval_id", "case_id", "id"];
+const ID_KEYS: &[&str] = &["eval_case_id", "eval_id", "case_id", "id"];
 /// Keys of the prompt, from which the id of a row without one is computed.
 const ASKED_KEYS: &[&str] = &["prompt", "messages", "request", "source"];
-/// Used only if a row has none of those keys: agents-cli adds the agent's events to it, and other columns may be beside
-/// the prompt.
-const AGENT_DATA_KEYS: &[&str] = &["agent_data", "agentData", "input", "inputs", "contents", "values"];
+/// Used only if a row has none of those keys, since agents-cli adds the agent's events to it.
+const AGENT_DATA_KEYS: &[&str] = &["agent_data", "agentData"];
+/// The prompts of other tools and conversations that are rows, used only if a row has none of those keys.
+const OTHER_ASKED_KEYS: &[&str] =
+    &["user_input", "input", "inputs", "item", "vars", "turns", "contents", "values"];
 
 /// The rows of a file, in order.
 #[derive(Clone, Debug, Default)]
@@ -82,7 +86,7 @@ fn content_id(hash: u64) -> String {
 }
 
 /// The id of a row, computed from its prompt.
-pub(super) fn id_from(asked: &str) -> String {
+fn id_from(asked: &str) -> String {
     content_id(hash(asked.as_bytes()))
 }
 
@@ -94,6 +98,7 @@ fn hash(bytes: &[u8]) -> u64 {
 #[derive(Debug, Default)]
 pub struct LineIndexer {
     lines: Lines,
+    columns: ColumnMap,
     /// The beginning of a line whose end has not been read.
     carry: Vec<u8>,
     /// The offset of the next line.
@@ -102,6 +107,11 @@ pub struct LineIndexer {
 }
 
 impl LineIndexer {
+    /// An indexer of a file whose columns are mapped.
+    pub fn of(columns: ColumnMap) -> LineIndexer {
+        LineIndexer { columns, ..LineIndexer::default() }
+    }
+
     /// Adds the next chunk.
     pub fn push(&mut self, mut chunk: &[u8]) {
         while let Some(end) = memchr::memchr(b'\n', chunk) {
@@ -148,11 +158,16 @@ impl LineIndexer {
 
     fn id(&mut self, line: &[u8]) -> (u64, u32) {
         let Ok(text) = std::str::from_utf8(line) else { return (0, BY_LINE) };
-        let keys = [ID_KEYS, ASKED_KEYS, AGENT_DATA_KEYS];
-        let Ok([given, asked, agent_data]) = index::pick(text, 0..text.len(), keys) else {
+        let mapped = ["id", "prompt"].map(|known| self.columns.source_of(known));
+        let mapped = [mapped[0].as_slice(), mapped[1].as_slice()];
+        let keys = [mapped[0], mapped[1], ID_KEYS, ASKED_KEYS, AGENT_DATA_KEYS, OTHER_ASKED_KEYS];
+        let Ok([own_id, own_prompt, given, asked, agent_data, other]) =
+            index::pick(text, 0..text.len(), keys)
+        else {
             return (0, BY_LINE);
         };
-        let asked = asked.or(agent_data);
+        let given = own_id.or(given);
+        let asked = own_prompt.or(asked).or(agent_data).or(other);
         match given.and_then(|range| given_id(&text[range])) {
             Some(name) if name.len() < BY_LINE as usize => {
                 let at = self.lines.names.len() as u64;
@@ -164,11 +179,26 @@ impl LineIndexer {
     }
 }
 
+/// A row's id, or one computed from its prompt if it has none.
+pub(super) fn row_id(row: &Value, columns: &ColumnMap) -> String {
+    let own = |known| columns.source_of(known).into_iter();
+    let given = own("id").chain(ID_KEYS.iter().copied()).find_map(|key| match row.get(key)? {
+        Value::String(text) if !super::row::is_empty_cell(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    });
+    given.unwrap_or_else(|| {
+        let asked = ["prompt", "messages", "request", "agent_data", "source"];
+        let asked = own("prompt").chain(asked).chain(OTHER_ASKED_KEYS.iter().copied());
+        id_from(&asked.filter_map(|key| row.get(key)).next().unwrap_or(row).to_string())
+    })
+}
+
 /// An id in a file: a string or a number.
 fn given_id(raw: &str) -> Option<String> {
     match crate::formats::json::parse(raw).ok()?.value {
-        serde_json::Value::String(text) if !text.is_empty() => Some(text),
-        serde_json::Value::Number(number) => Some(number.to_string()),
+        Value::String(text) if !text.is_empty() => Some(text),
+        Value::Number(number) => Some(number.to_string()),
         _ => None,
     }
 }

@@ -8,7 +8,9 @@
 
 mod agent_data;
 mod calls;
+mod columns;
 mod frame;
+mod layout;
 mod lines;
 mod literal;
 mod recorded;
@@ -16,18 +18,21 @@ mod row;
 mod row_turns;
 mod rubrics;
 mod table;
+mod turns;
 mod write;
 
 pub use calls::{PLAIN_INPUT, tool_input};
+pub use columns::{ColumnMap, MAPPED_TO};
 pub use lines::{LineIndexer, Lines};
 pub use write::{write_row, write_trajectory};
 
 pub(super) use calls::arguments;
-pub(super) use frame::Frame;
+pub(super) use frame::{Frame, unknown_columns};
+pub(super) use layout::{NEEDED, found_columns, is_known, is_known_name};
 pub(super) use literal::parse as literal_value;
 pub(super) use recorded::result_case;
 pub(super) use row::case;
-pub(super) use table::Table;
+pub(super) use table::{Table, header, width_of_record};
 
 /// Columns by which a row of a data set is recognised.
 pub const COLUMNS: &[&str] = &[

@@ -12,7 +12,10 @@
 
 use super::agent_data::agent_data;
 use super::calls::{decoded, is_nothing, trajectory};
+use super::columns::ColumnMap;
+use super::layout::recognise;
 use super::row_turns::{RowTurns, in_text, without_actions};
+use super::turns::{is_blank, single_text};
 use super::{recorded, rubrics};
 use crate::domain::{
     Content, Conversation, EvalCase, Invocation, InvocationEvent, Saved, Trajectory, plausible_seconds,
@@ -70,12 +73,19 @@ const CONVERSATION: &[&str] = &[
     "last_update_time",
 ];
 
-/// Reads a row. `eval_id` is the row's id in the list of cases.
-pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
+/// Reads a row of any tool. `eval_id` is the row's id in the list of cases.
+pub(in crate::formats) fn case(row: &Value, columns: &ColumnMap, eval_id: &str) -> Read<EvalCase> {
+    let recognised = recognise(row, columns)?;
+    case_of_row(Node::top(&recognised.row), eval_id).map_err(|error| recognised.in_file(error))
+}
+
+fn case_of_row(node: Node, eval_id: &str) -> Read<EvalCase> {
     node.object()?;
     let mut talk = conversation(node)?;
     expectations(node, &mut talk)?;
     outcome(node, &mut talk)?;
+    let turns = talk.expected.iter_mut().chain(talk.saved.iter_mut().flatten());
+    turns.for_each(|turn| turn.is_data = true);
     let latency_s = cell(node, "latency_in_seconds").map(seconds).transpose()?.flatten();
     let failed = cell(node, "failure")
         .and_then(|cell| lax_float(cell.value))
@@ -90,8 +100,7 @@ pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
     let state = Some(talk.state).filter(|state| !state.is_empty()).map(Value::Object);
     let error = talk.error;
     let session = messages::read_session(node.value)?.map(|session| session.input);
-    let mut extra: Map<String, Value> =
-        node.others(KNOWN).into_iter().filter(|(key, _)| !recorded::is_column(key)).collect();
+    let mut extra = others(node);
     if is_whole_conversation(node) {
         extra.retain(|key, _| !CONVERSATION.iter().any(|known| same_name(key, known)));
     }
@@ -126,6 +135,15 @@ pub(in crate::formats) fn case(node: Node, eval_id: &str) -> Read<EvalCase> {
         messages::with_user_messages(node, &case)?;
     }
     Ok(case)
+}
+
+/// The columns without a meaning of their own. Rubrics as an object, which ragas has, are descriptions of scores.
+fn others(node: Node) -> Map<String, Value> {
+    let mut others = node.others(KNOWN);
+    others.retain(|key, _| !recorded::is_column(key));
+    let scale = node.get("rubrics").filter(|rubrics| rubrics.value.is_object());
+    others.extend(scale.map(|scale| ("rubrics".to_string(), scale.value.clone())));
+    others
 }
 
 /// A duration; `None` for a text that stands for no value.
@@ -280,6 +298,8 @@ fn spoken(node: Node, role: &str) -> Read<Content> {
             })
         }
         Value::Object(map) if map.contains_key("parts") => adk::read_content(node),
+        // What Vertex's client writes for a response without content.
+        Value::Object(map) if map.is_empty() => Ok(Content::default()),
         Value::Object(map) if map.contains_key("text") => Ok(Content::text(role, node.need("text")?.str()?)),
         // The inputs of an example: {"question": "…"}.
         Value::Object(map) => match map.values().next() {
@@ -293,21 +313,45 @@ fn spoken(node: Node, role: &str) -> Read<Content> {
 
 /// Reads what is expected in the last turn. An empty reference is none.
 fn expectations(node: Node, talk: &mut RowTurns) -> Read<()> {
-    let Some(last) = talk.expected.last_mut() else { return Ok(()) };
-    if let Some(reference) = cell(node, "reference").map(answered).transpose()? {
-        if let Some(error) = reference.error {
-            let path = cell(node, "reference").map(|cell| cell.path()).unwrap_or_default();
-            return Err(ReadError { path, expected: "a reference response".into(), found: error });
-        }
-        let is_said = |said: &Content| said.parts.iter().any(|part| part.text.as_deref() != Some(""));
-        last.final_response = reference.response.filter(is_said).or(last.final_response.take());
-        if let Some(trajectory) = reference.trajectory {
-            last.trajectory = messages::listed_trajectory(trajectory);
-        }
+    if let Some(reference) = cell(node, "reference") {
+        expected_response(reference, talk)?;
     }
+    let Some(last) = talk.expected.last_mut() else { return Ok(()) };
     let calls = ["reference_trajectory", "expected_steps"].into_iter().find_map(|key| cell(node, key));
     if let Some(calls) = calls.map(trajectory).transpose()?.flatten() {
         last.trajectory = listed(calls);
+    }
+    Ok(())
+}
+
+/// Reads a reference: a text, a content, or the messages of the agent. An empty one is none.
+fn expected_response(reference: Node, talk: &mut RowTurns) -> Read<()> {
+    let answer = match single_text(&reference)? {
+        Some(text) => Answer::of_text(text),
+        None => answered(reference)?,
+    };
+    if let Some(found) = answer.error {
+        return Err(ReadError { path: reference.path(), expected: "a reference response".into(), found });
+    }
+    whole_conversation(reference, talk)?;
+    let Some(last) = talk.expected.last_mut() else { return Ok(()) };
+    last.final_response = answer.response.filter(|content| !is_blank(content)).or(last.final_response.take());
+    if let Some(trajectory) = answer.trajectory {
+        last.trajectory = messages::listed_trajectory(trajectory);
+    }
+    Ok(())
+}
+
+/// Takes the messages of the user from a reference that is the whole conversation and begins with the prompt.
+fn whole_conversation(reference: Node, talk: &mut RowTurns) -> Read<()> {
+    let Some(list) = messages_in(reference.value) else { return Ok(()) };
+    let found = messages::conversation(Node::top(&list));
+    let mut turns = found.map_err(|error| ReadError { path: reference.path(), ..error })?.expected();
+    if let (Some(last), [asked]) = (turns.pop(), talk.expected.as_mut_slice())
+        && !turns.is_empty()
+    {
+        asked.user = last.user;
+        talk.expected.splice(0..0, turns);
     }
     Ok(())
 }
@@ -378,17 +422,19 @@ fn after(mut steps: Vec<InvocationEvent>, then: Trajectory) -> Trajectory {
 /// Reads a response or a reference: a text, or a value that may be JSON in a text.
 fn answered(node: Node) -> Read<Answer> {
     let Value::String(text) = node.value else { return messages::answer(node) };
-    let is_structure = |value: &Value| {
-        let has = |key: &str| value.get(key).is_some();
-        let is_error = has("error") && value.as_object().is_some_and(|map| map.len() == 1);
-        is_error || ["choices", "candidates", "parts"].into_iter().any(has) || messages_in(value).is_some()
-    };
     match opened(node.value) {
         value if !value.is_string() && is_structure(&value) => {
             messages::answer(Node::top(&value)).map_err(|error| ReadError { path: node.path(), ..error })
         }
         _ => Ok(Answer::of_text(text)),
     }
+}
+
+/// Whether a value is a conversation, a content, or a response of a model's interface, rather than data.
+pub(super) fn is_structure(value: &Value) -> bool {
+    let has = |key: &str| value.get(key).is_some();
+    let is_error = has("error") && value.as_object().is_some_and(|map| map.len() == 1);
+    is_error || ["choices", "candidates", "parts"].into_iter().any(has) || messages_in(value).is_some()
 }
 
 fn first_candidate(list: Node) -> Read<Answer> {

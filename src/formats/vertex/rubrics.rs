@@ -1,11 +1,14 @@
 //! Rubrics of a row, in groups or as a list.
 
 use super::calls::decoded;
-use crate::domain::Rubric;
+use crate::domain::{RUBRIC_KINDS, Rubric};
 use crate::formats::read::{Node, Read, below};
 use serde_json::Value;
 
-/// The rubrics of all groups. A group's name is the kind of its rubrics, which determines the metric that uses them.
+/// The name under which `convert` writes the rubrics of ADK's cases, which have no groups.
+pub(super) const UNGROUPED: &str = "adk_rubrics";
+
+/// The rubrics of all groups. If a group has the name of a type of ADK, that is the type of its rubrics.
 pub(super) fn all(node: Node) -> Read<Vec<Rubric>> {
     let mut found = Vec::new();
     if let Some(groups) = node.get("rubric_groups") {
@@ -39,7 +42,9 @@ fn rubric(value: &Value, at: usize, group: Option<&str>) -> Rubric {
             .or_else(|| text(&["rubric_content", "text_property"]))
             .or_else(|| text(&["description"])),
         description: text(&["description"]),
-        kind: text(&["type"]).or_else(|| group.map(str::to_string)),
+        kind: text(&["type"])
+            .or_else(|| group.filter(|name| RUBRIC_KINDS.contains(name)).map(str::to_string)),
+        group: group.filter(|name| *name != UNGROUPED).map(str::to_string),
     }
 }
 
@@ -47,6 +52,18 @@ fn rubric(value: &Value, at: usize, group: Option<&str>) -> Rubric {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_group_of_any_name_is_about_the_response() {
+        let read = |group: &str, kind: &str| {
+            rubric(&json!({"rubric_id": "r", "type": kind}), 0, Some(group)).read_as().map(str::to_string)
+        };
+        assert_eq!(read("g1", "").as_deref(), Some("FINAL_RESPONSE_QUALITY"));
+        assert_eq!(read("booking", "TOOL_USE_QUALITY").as_deref(), Some("TOOL_USE_QUALITY"));
+        let typed = rubric(&json!({"rubric_id": "r"}), 0, Some("TRAJECTORY_QUALITY"));
+        assert_eq!(typed.read_as(), Some("TRAJECTORY_QUALITY"));
+        assert_eq!(rubric(&json!("Is polite."), 0, None).read_as(), None);
+    }
 
     #[test]
     fn both_spellings_keep_their_words() {

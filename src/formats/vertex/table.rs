@@ -1,7 +1,8 @@
 //! CSV: a header with the names of the columns, and a record for each case.
 
-use super::COLUMNS;
-use super::frame::row_id;
+use super::columns::ColumnMap;
+use super::layout::is_known_name;
+use super::lines::row_id;
 use super::row::is_empty_cell;
 use csv::{Reader, ReaderBuilder, StringRecord};
 use csv_core::ReadRecordResult;
@@ -28,21 +29,18 @@ struct Record {
 
 impl Table {
     /// The table in a text; `None` if it is not a data set.
-    pub(in crate::formats) fn of(text: &str) -> Option<Table> {
-        let head = text.trim_start_matches('\u{FEFF}').lines().next()?;
-        let separator = if head.contains('\t') && !head.contains(',') { b'\t' } else { b',' };
+    pub(in crate::formats) fn of(text: &str, columns: &ColumnMap) -> Option<Table> {
+        let (separator, names) = header(text)?;
+        names.iter().any(|name| is_known_name(name, columns)).then_some(())?;
         let skip = text.len() - text.trim_start_matches('\u{FEFF}').len();
         let mut reader = reader(&text[skip..], separator);
-        let mut record = StringRecord::new();
-        reader.read_record(&mut record).ok()?;
-        let columns: Vec<String> = record.iter().map(|name| name.trim().to_string()).collect();
-        columns.iter().any(|name| COLUMNS.contains(&name.as_str())).then_some(())?;
-        let mut table = Table { columns, records: Vec::new(), separator };
-        table.read(&mut reader, text, skip);
+        reader.read_record(&mut StringRecord::new()).ok()?;
+        let mut table = Table { columns: names, records: Vec::new(), separator };
+        table.read(&mut reader, text, skip, columns);
         Some(table)
     }
 
-    fn read(&mut self, reader: &mut Reader<&[u8]>, text: &str, skip: usize) {
+    fn read(&mut self, reader: &mut Reader<&[u8]>, text: &str, skip: usize, columns: &ColumnMap) {
         let mut record = StringRecord::new();
         loop {
             let start = reader.position().byte() as usize + skip;
@@ -57,7 +55,7 @@ impl Table {
                     let wrong = (record.len() != self.columns.len()).then(|| {
                         format!("{} cells, but the header has {}", record.len(), self.columns.len())
                     });
-                    let id = row_id(&self.row_of(record.iter()));
+                    let id = row_id(&self.row_of(record.iter()), columns);
                     let lines = text[start..start + blank].bytes().filter(|byte| *byte == b'\n').count();
                     self.records.push(Record { range: start + blank..end, line: line + lines, id, wrong });
                 }
@@ -97,6 +95,28 @@ impl Table {
     }
 }
 
+/// The separators of cells.
+const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
+/// The separator of a table and the names of its columns: the separator that gives most columns, and a comma if there is
+/// only one column.
+pub(in crate::formats) fn header(text: &str) -> Option<(u8, Vec<String>)> {
+    let head = text.trim_start_matches('\u{FEFF}');
+    let names = |separator: u8| {
+        let mut record = StringRecord::new();
+        reader(head, separator).read_record(&mut record).ok()?.then_some(())?;
+        Some((separator, record.iter().map(|name| name.trim().to_string()).collect::<Vec<_>>()))
+    };
+    let found = SEPARATORS.into_iter().filter_map(names);
+    found.reduce(|best, other| if other.1.len() > best.1.len() { other } else { best })
+}
+
+/// The number of cells of the first record.
+pub(in crate::formats) fn width_of_record(text: &str, separator: u8) -> Option<usize> {
+    let mut record = StringRecord::new();
+    reader(text, separator).read_record(&mut record).ok()?.then(|| record.len())
+}
+
 /// The cells of one record.
 struct Cells {
     /// The texts of all cells, one after the other.
@@ -113,17 +133,18 @@ impl Cells {
 }
 
 thread_local! {
-    /// Readers of records with commas and with tabs. Building one takes 200 times as long as reading a record, and a clone
+    /// Readers of records with each separator. Building one takes 200 times as long as reading a record, and a clone
     /// of one does not work.
-    static READERS: RefCell<[csv_core::Reader; 2]> = RefCell::new([b',', b'\t'].map(|separator| {
+    static READERS: RefCell<[csv_core::Reader; 4]> = RefCell::new(SEPARATORS.map(|separator| {
         csv_core::ReaderBuilder::new().delimiter(separator).build()
     }));
 }
 
 /// Splits the text of a record into its cells.
 fn cells_of(text: &str, separator: u8) -> Result<Cells, String> {
-    READERS.with_borrow_mut(|[commas, tabs]| {
-        let reader = if separator == b'\t' { tabs } else { commas };
+    READERS.with_borrow_mut(|readers| {
+        let at = SEPARATORS.iter().position(|one| *one == separator).unwrap_or(0);
+        let reader = &mut readers[at];
         reader.reset();
         read_cells(reader, text)
     })
@@ -168,7 +189,7 @@ mod tests {
     #[test]
     fn records_keep_their_lines_and_quotes() {
         let text = "\u{feff}prompt,reference_trajectory\r\n\"a, \"\"b\"\"\nc\",\"[{'tool_name': 'f'}]\"\r\n\r\nlast,\n";
-        let table = Table::of(text).unwrap();
+        let table = Table::of(text, &ColumnMap::default()).unwrap();
         assert_eq!(table.len(), 2);
         assert_eq!(table.row(text, 0).unwrap()["prompt"], "a, \"b\"\nc");
         assert_eq!(table.row(text, 0).unwrap()["reference_trajectory"], "[{'tool_name': 'f'}]");
@@ -181,14 +202,13 @@ mod tests {
         #[test]
         fn a_single_record_has_the_cells_that_the_table_has(
             rows in proptest::collection::vec(proptest::collection::vec("[a-z,;\"\n\r\té ]{0,12}", 3), 1..5),
-            tabs in proptest::bool::ANY,
+            separator in proptest::sample::select(&SEPARATORS[..]),
         ) {
-            let separator = if tabs { b'\t' } else { b',' };
             let mut writer = csv::WriterBuilder::new().delimiter(separator).from_writer(Vec::new());
             writer.write_record(["prompt", "response", "reference"]).unwrap();
             rows.iter().for_each(|row| writer.write_record(row).unwrap());
             let text = String::from_utf8(writer.into_inner().unwrap()).unwrap();
-            let table = Table::of(&text).unwrap();
+            let table = Table::of(&text, &ColumnMap::default()).unwrap();
             proptest::prop_assert_eq!(table.len(), rows.len());
             for (at, row) in rows.iter().enumerate() {
                 let read = table.row(&text, at).unwrap();
@@ -200,11 +220,30 @@ mod tests {
     }
 
     #[test]
+    fn the_separator_is_that_of_the_header() {
+        for separator in [",", ";", "\t", "|"] {
+            let text = format!(
+                "prompt{separator}response{separator}reference\nq{separator}\"a, b; c\"{separator}d\n"
+            );
+            let table = Table::of(&text, &ColumnMap::default()).unwrap();
+            let row = table.row(&text, 0).unwrap();
+            assert_eq!(
+                (&row["response"], &row["reference"]),
+                (&"a, b; c".into(), &"d".into()),
+                "{separator:?}"
+            );
+        }
+        let one = "prompt\nhow; so\n";
+        let table = Table::of(one, &ColumnMap::default()).unwrap();
+        assert_eq!(table.row(one, 0).unwrap()["prompt"], "how; so");
+    }
+
+    #[test]
     fn a_record_of_another_width_is_wrong_and_the_rest_is_read() {
         let text = "prompt,response\na,b,c\nd,e\n";
-        let table = Table::of(text).unwrap();
+        let table = Table::of(text, &ColumnMap::default()).unwrap();
         assert_eq!(table.row(text, 0).unwrap_err(), "3 cells, but the header has 2");
         assert_eq!(table.row(text, 1).unwrap()["response"], "e");
-        assert!(Table::of("a,b\n1,2\n").is_none());
+        assert!(Table::of("a,b\n1,2\n", &ColumnMap::default()).is_none());
     }
 }

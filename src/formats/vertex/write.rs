@@ -2,6 +2,7 @@
 //! history.
 
 use super::calls::PLAIN_INPUT;
+use super::rubrics::UNGROUPED;
 use crate::domain::{Content, Conversation, EvalCase, Invocation, Part, Rubric, Saved, ToolCall, Trajectory};
 use crate::formats::adk::write_content;
 use serde_json::{Map, Value, json};
@@ -40,10 +41,7 @@ pub fn write_row(case: &EvalCase) -> (Value, Vec<String>) {
         row.insert("final_session_state".into(), state.clone());
     }
     if !case.rubrics.is_empty() {
-        row.insert(
-            "rubric_groups".into(),
-            json!({"adk_rubrics": {"rubrics": case.rubrics.iter().map(rubric).collect::<Vec<_>>()}}),
-        );
+        row.insert("rubric_groups".into(), rubric_groups(&case.rubrics).into());
     }
     for (key, value) in &case.extra {
         row.entry(key.clone()).or_insert_with(|| value.clone());
@@ -137,6 +135,18 @@ fn write_saved(saved: &Saved, row: &mut Map<String, Value>, lost: &mut Vec<Strin
     if saved.error.is_some() {
         row.insert("failure".into(), 1.into());
     }
+}
+
+fn rubric_groups(rubrics: &[Rubric]) -> Map<String, Value> {
+    let mut groups: Map<String, Value> = Map::new();
+    for one in rubrics {
+        let name = one.group.as_deref().unwrap_or(UNGROUPED);
+        let group = groups.entry(name).or_insert_with(|| json!({"rubrics": []}));
+        if let Some(Value::Array(list)) = group.get_mut("rubrics") {
+            list.push(rubric(one));
+        }
+    }
+    groups
 }
 
 fn rubric(rubric: &Rubric) -> Value {

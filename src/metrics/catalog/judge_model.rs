@@ -21,6 +21,12 @@ const RUBRICS: OptionInfo = option(
     "none",
     "rubrics for every turn of every case, in addition to those in the set",
 );
+const GROUP: OptionInfo = option(
+    "rubric_group_key",
+    "a name",
+    "all groups",
+    "the only group of rubric_groups in a data set whose rubrics are read",
+);
 
 const VOTES: &str = "The majority of the samples decides and a tie counts as no, as in ADK. The prompt is evaltrail's \
                      own. A reply that contradicts itself or only quotes the agent has no verdict, and a turn \
@@ -48,10 +54,11 @@ pub(super) const RESPONSE_MATCH: MetricInfo = MetricInfo {
 pub(super) const RESPONSE_QUALITY: MetricInfo = MetricInfo {
     name: "rubric_based_final_response_quality_v1",
     summary: "the share of response rubrics that a judge says yes to",
-    definition: "The mean over rubrics: the criterion's, and those of type FINAL_RESPONSE_QUALITY in the set.",
+    definition: "The mean over rubrics: the criterion's, and those of type FINAL_RESPONSE_QUALITY in the set, \
+                 and of the groups of a data set that have no type of ADK.",
     choices: RUBRIC_VOTES,
     needs: &[Need::Rubrics, Need::Response, Need::Judge],
-    options: &[MODEL, RUBRICS, INTERMEDIATE],
+    options: &[MODEL, RUBRICS, GROUP, INTERMEDIATE],
     build: Build::Judged(|criterion, options, reading| {
         judged(Rubrics::of(Quality::FinalResponse, criterion, options, reading))
     }),
@@ -88,7 +95,7 @@ pub(super) const TOOL_USE: MetricInfo = MetricInfo {
                  response is not shown to the judge.",
     choices: RUBRIC_VOTES,
     needs: &[Need::Rubrics, Need::Trajectory, Need::Judge],
-    options: &[MODEL, RUBRICS],
+    options: &[MODEL, RUBRICS, GROUP],
     build: Build::Judged(|criterion, options, reading| {
         judged(Rubrics::of(Quality::ToolUse, criterion, options, reading))
     }),
@@ -118,7 +125,7 @@ pub(super) const TRAJECTORY_QUALITY: MetricInfo = MetricInfo {
                  TRAJECTORY_QUALITY in the set.",
     choices: RUBRIC_VOTES,
     needs: &[Need::Rubrics, Need::Events, Need::Judge],
-    options: &[MODEL, RUBRICS],
+    options: &[MODEL, RUBRICS, GROUP],
     build: Build::Judged(|criterion, options, reading| {
         judged(Rubrics::of(Quality::Trajectory, criterion, options, reading))
     }),

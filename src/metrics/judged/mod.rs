@@ -39,7 +39,7 @@ pub use case::JudgedCase;
 pub use options::{JudgeOptions, adk_knows_model};
 pub use prompt::fill;
 use prompt::fill_sealed;
-pub use rubrics::{criterion_rubrics, is_rubric_kind};
+pub use rubrics::criterion_rubrics;
 pub use seal::CodeKey;
 pub use service::PUBLISHED_PROMPT;
 

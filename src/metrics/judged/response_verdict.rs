@@ -5,8 +5,8 @@ use super::{
     AnswerShape, Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text,
     fill_sealed, is_answered, is_history, majority, read_samples, response_reply,
 };
-use crate::domain::{Asked, Criterion, QuestionId, Reading, Sample, Votes};
-use crate::metrics::measure::{Evidence, mean};
+use crate::domain::{Asked, Criterion, Invocation, QuestionId, Reading, Sample, Votes};
+use crate::metrics::measure::{Evidence, NO_REFERENCE, mean};
 use crate::metrics::unusable::Unusable;
 
 const PROMPT: &str = include_str!("prompts/response_verdict.md");
@@ -69,6 +69,9 @@ impl Judge for ResponseVerdict {
         let Some(expected) = evidence.expected else {
             return Err("the case has no reference response: a scenario has no reference turns".into());
         };
+        if expected.iter().filter(|turn| !turn.history).any(Invocation::lacks_reference) {
+            return Err(NO_REFERENCE.into());
+        }
         let turns = expected.iter().zip(evidence.actual).enumerate();
         let id = |turn| QuestionId { turn, ..QuestionId::default() };
         let questions = turns.map(|(turn, (expected, actual))| Question {

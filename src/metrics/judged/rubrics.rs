@@ -6,7 +6,8 @@ use super::{
     is_answered, is_history, majority, read_samples, rubric_careful, rubric_reply,
 };
 use crate::domain::{
-    Asked, Criterion, Invocation, QuestionId, Reading, Rubric, RubricScore, Sample, Score, Votes,
+    Asked, Criterion, Invocation, QuestionId, RUBRIC_KINDS, Reading, Rubric, RubricScore, Sample, Score,
+    Votes,
 };
 use crate::metrics::measure::{Evidence, mean};
 use crate::metrics::unusable::Unusable;
@@ -24,9 +25,9 @@ impl Quality {
     /// The type of rubrics that it reads from an eval set.
     fn kind(self) -> &'static str {
         match self {
-            Quality::FinalResponse => "FINAL_RESPONSE_QUALITY",
-            Quality::ToolUse => "TOOL_USE_QUALITY",
-            Quality::Trajectory => "TRAJECTORY_QUALITY",
+            Quality::FinalResponse => RUBRIC_KINDS[0],
+            Quality::ToolUse => RUBRIC_KINDS[1],
+            Quality::Trajectory => RUBRIC_KINDS[2],
         }
     }
 
@@ -45,17 +46,12 @@ impl Quality {
     }
 }
 
-/// Whether some metric reads rubrics of this type from an eval set.
-pub fn is_rubric_kind(kind: &str) -> bool {
-    [Quality::FinalResponse, Quality::ToolUse, Quality::Trajectory]
-        .iter()
-        .any(|quality| quality.kind() == kind)
-}
-
 pub(in crate::metrics) struct Rubrics {
     quality: Quality,
     /// The criterion's own, which apply to every turn.
     rubrics: Vec<Rubric>,
+    /// The only group of the set's rubrics that is read.
+    group: Option<String>,
     samples: u32,
     with_intermediate: bool,
     reading: Reading,
@@ -71,6 +67,7 @@ impl Rubrics {
         Ok(Rubrics {
             quality,
             rubrics: criterion_rubrics(criterion)?,
+            group: group_name(criterion)?,
             samples: options.samples(),
             with_intermediate: super::with_intermediate(criterion)?,
             reading,
@@ -85,16 +82,19 @@ impl Rubrics {
 
     fn together(&self, case: &[Rubric], of_turn: &[Rubric], turn: usize) -> Result<Vec<Rubric>, String> {
         let in_set = case.iter().chain(of_turn);
-        let in_set = in_set.filter(|rubric| rubric.kind.as_deref() == Some(self.quality.kind()));
+        let is_chosen = |rubric: &&Rubric| self.group.is_none() || rubric.group == self.group;
+        let in_set = in_set.filter(|rubric| rubric.read_as() == Some(self.quality.kind())).filter(is_chosen);
         let all: Vec<Rubric> = self.rubrics.iter().chain(in_set).cloned().collect();
         for (at, rubric) in all.iter().enumerate() {
             if all[..at].iter().any(|other| other.id == rubric.id) {
                 return Err(format!("two rubrics have the id {:?}; ids must differ", rubric.id));
             }
         }
+        let of_group =
+            self.group.as_ref().map(|group| format!(" in the group {group:?}")).unwrap_or_default();
         match all.is_empty() {
             true => Err(format!(
-                "turn {} has no rubrics: the criterion names none, and the set has none of type {} for it",
+                "turn {} has no rubrics: the criterion names none, and the set has none of type {} for it{of_group}",
                 turn + 1,
                 self.quality.kind()
             )),
@@ -306,6 +306,19 @@ fn all_instructions(turns: &[Invocation]) -> String {
     blocks.join("\n\n")
 }
 
+/// The group of rubrics that a criterion chooses.
+fn group_name(criterion: &Criterion) -> Result<Option<String>, Unusable> {
+    match criterion.option("rubric_group_key", "rubricGroupKey") {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(name)) if !name.is_empty() => Ok(Some(name.clone())),
+        Some(other) => Err(Unusable::Option {
+            option: "rubric_group_key",
+            expected: "the name of a group in rubric_groups",
+            found: other.to_string(),
+        }),
+    }
+}
+
 /// The rubrics in the options of a criterion.
 pub fn criterion_rubrics(criterion: &Criterion) -> Result<Vec<Rubric>, Unusable> {
     let wrong = |found: &Value| Unusable::Option {
@@ -329,7 +342,40 @@ pub fn criterion_rubrics(criterion: &Criterion) -> Result<Vec<Rubric>, Unusable>
             text: text(content, "text_property", "textProperty"),
             description: text(value, "description", "description"),
             kind: text(value, "type", "type"),
+            group: None,
         })
     };
     rubrics.iter().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_key_chooses_one_group_of_rubrics() {
+        let rubric = |id: &str, group: Option<&str>| Rubric {
+            id: id.into(),
+            text: Some("x".into()),
+            group: group.map(str::to_string),
+            ..Rubric::default()
+        };
+        let case = [rubric("a", Some("g1")), rubric("b", Some("g2")), rubric("c", None)];
+        let chosen = |quality: Quality, key: Value| {
+            let mut criterion = Criterion::new("rubric_based_final_response_quality_v1", Some(0.5));
+            criterion.options.insert("rubric_group_key".into(), key);
+            let options = JudgeOptions::default();
+            let metric = Rubrics::of(quality, &criterion, &options, Reading::default()).ok()?;
+            let found = metric.together(&case, &[], 0);
+            Some(found.map(|found| found.into_iter().map(|one| one.id).collect::<Vec<_>>()))
+        };
+        let ids = |ids: &[&str]| Some(Ok(ids.iter().map(ToString::to_string).collect::<Vec<_>>()));
+        assert_eq!(chosen(Quality::FinalResponse, Value::Null), ids(&["a", "b"]));
+        assert_eq!(chosen(Quality::FinalResponse, json!("g2")), ids(&["b"]));
+        let none = chosen(Quality::FinalResponse, json!("g3")).unwrap().unwrap_err();
+        assert!(none.ends_with("in the group \"g3\""), "{none}");
+        assert!(chosen(Quality::ToolUse, Value::Null).unwrap().is_err());
+        assert_eq!(chosen(Quality::FinalResponse, json!(3)), None);
+    }
 }

@@ -53,7 +53,8 @@ fn text(text: &str) -> Value {
 fn one_turn(evidence: &Evidence, turn: usize) -> Value {
     let actual = &evidence.actual[turn];
     let (prompt, response) = (actual.user.scored_text(), actual.response_text());
-    let reference = evidence.expected.and_then(|turns| turns.get(turn)).map(Invocation::response_text);
+    let expected = evidence.expected.and_then(|turns| turns.get(turn));
+    let reference = expected.filter(|turn| !turn.lacks_reference()).map(Invocation::response_text);
     let contents = |words: &str| json!({"contents": {"contents": [text(words)]}});
     let mut instance = Map::new();
     instance.insert("prompt".into(), contents(&prompt));

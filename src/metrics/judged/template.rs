@@ -6,7 +6,9 @@ use super::{
     AnswerShape, BuiltIn, Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text,
     fill_sealed, is_answered, is_history, read_samples,
 };
-use crate::domain::{Asked, JudgeTemplate, QuestionId, Reading, ToolCall, Trajectory, finite_number};
+use crate::domain::{
+    Asked, Invocation, JudgeTemplate, QuestionId, Reading, ToolCall, Trajectory, finite_number,
+};
 use crate::metrics::measure::{Evidence, mean};
 use serde_json::{Value, json};
 use std::sync::LazyLock;
@@ -284,7 +286,7 @@ fn variable(evidence: &Evidence, turn: usize, name: &str) -> Option<String> {
     match name {
         "prompt" => Some(actual.user.scored_text()),
         "response" => Some(actual.response_text()),
-        "reference" => expected.map(|turn| turn.response_text()),
+        "reference" => expected.filter(|turn| !turn.lacks_reference()).map(Invocation::response_text),
         "predicted_trajectory" => Some(calls(&actual.trajectory, &actual.calls())),
         "reference_trajectory" => expected.map(|turn| calls(&turn.trajectory, &turn.calls())),
         "history" => Some(evidence_text::conversation(&evidence.actual[..turn])),

@@ -82,6 +82,7 @@ pub fn change(rng: &mut StdRng, before: &EvalCase, legacy: bool) -> Changed {
                 text: Some(format!("is polite {}", word(rng))),
                 description: None,
                 kind: Some("TOOL_USE_QUALITY".into()),
+                group: None,
             };
             case.rubrics.push(rubric);
             (top.key("rubrics"), "a rubric")

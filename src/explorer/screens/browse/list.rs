@@ -68,7 +68,7 @@ impl Columns {
     /// Divides the width among the columns that the visible rows have something for, the most important first.
     fn fit(model: &Model, width: u16, rows: &[CaseRef]) -> Columns {
         let outcomes: Vec<&CaseOutcome> = rows.iter().filter_map(|case| model.outcomes.get(*case)).collect();
-        let longest = rows.iter().map(|case| columns_of(&model.eval_id(*case)) + 2).max().unwrap_or(0);
+        let longest = rows.iter().map(|case| columns_of(&model.shown_id(*case)) + 2).max().unwrap_or(0);
         let mut left = width.saturating_sub(SIGNS);
         let mut take = |wanted: u16, at_least: u16| {
             let taken = if wanted == 0 || left < at_least { 0 } else { wanted.min(left) };
@@ -368,9 +368,8 @@ fn name(
     buffer: &mut Buffer,
 ) {
     let summary = model.sets[case.set].summaries.as_ref().and_then(|summaries| summaries.get(case.index));
-    let id = model.eval_id(case);
-    let id = if id.is_empty() { "(no id)" } else { &id };
-    let used = put(buffer, x, y, width.saturating_sub(1), id, style) + 1;
+    let id = model.shown_id(case);
+    let used = put(buffer, x, y, width.saturating_sub(1), &id, style) + 1;
     let room = width.saturating_sub(used + 1);
     let (words, role) = match (summary, model.notes(case)) {
         (Some(summary), _) if summary.problem.is_some() => ("unreadable".to_string(), Role::Bad),

@@ -24,8 +24,7 @@ pub(super) fn draw(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer
         panel(area, "", false, theme, buffer);
         return;
     };
-    let id = model.eval_id(case.at);
-    let inner = panel(area, if id.is_empty() { "(no id)" } else { &id }, false, theme, buffer);
+    let inner = panel(area, &model.shown_id(case.at), false, theme, buffer);
     let mut y = status_line(model, case, inner, theme, buffer);
     let reasons: Vec<VerdictLine> = verdict_lines(model, usize::from(inner.width), false);
     // At least one line is left for the comparison.

@@ -189,8 +189,13 @@ impl Builder {
             Some(turn) if !turn.trajectory.is_known() => {
                 self.unknown_calls(turn, &alignment, (&left, &right))
             }
+            Some(_) if alignment.pairs.is_empty() && expected.is_some_and(expects_unknown_calls) => {
+                self.note("no calls");
+            }
             Some(_) if alignment.pairs.is_empty() => self.note("no calls, none expected"),
-            Some(_) if expected.is_none() => drop(self.rows(&calm(call_rows(&alignment, &left, &right)))),
+            Some(_) if expected.is_none_or(expects_unknown_calls) => {
+                drop(self.rows(&calm(call_rows(&alignment, &left, &right))));
+            }
             Some(_) => {
                 let rows = self.shown(call_rows(&alignment, &left, &right));
                 let heading = self.lines.len() - 1;
@@ -207,7 +212,10 @@ impl Builder {
         }
         let is_reported = actual.is_none_or(|turn| turn.trajectory.is_known());
         if is_reported && expected.is_some_and(|turn| turn.trajectory == Trajectory::Unknown) {
-            self.note("the file specifies no expected calls; ADK treats this as an empty list");
+            self.note(match expected.is_some_and(|turn| turn.is_data) {
+                true => "the row does not say which calls are expected; they are not scored",
+                false => "the file specifies no expected calls; ADK treats this as an empty list",
+            });
         }
         if expected.is_none() && actual.is_some() {
             self.note("this turn has no expected side: it is by a simulated user, or not in the file");
@@ -365,4 +373,8 @@ impl Builder {
 pub(crate) fn columns(width: usize) -> (usize, usize) {
     let room = width.saturating_sub(2 + 3);
     (room / 2, room - room / 2)
+}
+/// Whether the turn is of a data set's row that does not contain the expected calls.
+fn expects_unknown_calls(expected: &Invocation) -> bool {
+    expected.is_data && !expected.trajectory.is_known()
 }

@@ -15,7 +15,7 @@ use unicode_width::UnicodeWidthStr;
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let Screen::Case(case) = &model.screen else { return };
     let (mut x, end, room) = (area.x, area.right(), area.width);
-    let id = model.eval_id(case.at).to_string();
+    let id = model.shown_id(case.at).to_string();
     let id = fit(&id, usize::from(room).saturating_sub(20).max(usize::from(room) / 2)).into_owned();
     x += put(buffer, x, area.y, room, &id, theme.style(Role::Title)) + 2;
     let (words, style) = status_words(model.shown_attempt(), theme);

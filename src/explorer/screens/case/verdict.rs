@@ -64,6 +64,9 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
         };
         lines.extend(notes(&format!("would pass with {}  ({hint})", clean_line(&words)), width));
     }
+    if !attempt.undecided.is_empty() {
+        lines.extend(notes(&clean_line(&attempt.undecided), width));
+    }
     others.iter().for_each(|metric| metric_lines(metric, width, whole, &mut lines));
     lines
 }

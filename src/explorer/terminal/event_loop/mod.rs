@@ -14,6 +14,7 @@ use crate::explorer::terminal::guard::{Guard, Screen};
 use crate::explorer::terminal::keys::Keys;
 use crate::explorer::terminal::{clipboard, guard as terminal, input};
 use crate::explorer::{Against, CaseRef, Effect, Model, Msg, Node, RunMsg, Theme, draw, update};
+use crate::formats::ColumnMap;
 use crate::process::Runtimes;
 use crate::runner::TrustQuestion;
 use crate::store::Remembered;
@@ -37,6 +38,8 @@ pub struct Explorer {
     pub theme: Option<String>,
     /// The run to show instead of the folder.
     pub run: Option<OpenedRunFile>,
+    /// The columns of data sets that are mapped on the command line.
+    pub columns: ColumnMap,
 }
 
 /// A run from a file, to be shown instead of a folder.

@@ -11,6 +11,7 @@ use crate::explorer::terminal::keys::Keys;
 use crate::explorer::terminal::paths::folder_of;
 use crate::explorer::terminal::user_config::apply_user_config;
 use crate::explorer::{Effect, Model, Msg, Order, SetState, Theme, go_to, load_set, update};
+use crate::formats::ColumnMap;
 use crate::store::{Places, Remembered};
 use crate::workspace::{Workspace, root_of};
 use std::collections::BTreeSet;
@@ -42,7 +43,7 @@ impl Loop {
         let since = SystemTime::now();
         let (back, arrivals) = mpsc::channel(64);
         let opened = explorer.opened;
-        let found = open_workspace(&opened, back.clone())?;
+        let found = open_workspace(&opened, &explorer.columns, back.clone())?;
         let looking = found.is_none();
         let workspace =
             Arc::new(found.unwrap_or_else(|| Workspace { root: root_of(&opened), ..Workspace::default() }));
@@ -56,6 +57,7 @@ impl Loop {
             workers,
             workspace,
             opened,
+            columns: explorer.columns,
             sets,
             since,
             back,
@@ -138,13 +140,17 @@ fn user_name() -> String {
 
 /// Opens the workspace in the background. Returns `None` if this takes longer than [`OPEN_TIMEOUT`]; the workspace then
 /// arrives as a message.
-fn open_workspace(opened: &Path, back: mpsc::Sender<Arrival>) -> io::Result<Option<Workspace>> {
+fn open_workspace(
+    opened: &Path,
+    columns: &ColumnMap,
+    back: mpsc::Sender<Arrival>,
+) -> io::Result<Option<Workspace>> {
     let (found, finding) = std::sync::mpsc::sync_channel(0);
-    let path = opened.to_path_buf();
+    let (path, columns) = (opened.to_path_buf(), columns.clone());
     std::thread::spawn(move || {
         // The channel has no buffer: sending fails if the explorer no longer waits, and the result is sent as a
         // message.
-        if let Err(late) = found.send(Workspace::open(&path)) {
+        if let Err(late) = found.send(Workspace::open_with(&path, &columns)) {
             let _ = back.blocking_send(match late.0 {
                 Ok(workspace) => Arrival::Workspace(Box::new(workspace)),
                 Err(error) => Arrival::Msg(Msg::Failed(error.to_string())),

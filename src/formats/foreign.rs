@@ -1,0 +1,82 @@
+//! Files that are not cases and that people find where cases are expected: pointers of Git LFS, logs of Inspect, archives.
+
+use super::index;
+use super::vertex::ColumnMap;
+
+/// How a file is read, as far as its text does not tell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReadAs {
+    /// Every line is a row.
+    pub is_lines: bool,
+    /// The columns that the user maps.
+    pub columns: ColumnMap,
+}
+
+impl ReadAs {
+    /// A file with this name.
+    pub fn named(name: &str, columns: ColumnMap) -> ReadAs {
+        ReadAs { is_lines: name.ends_with(".jsonl") || name.ends_with(".ndjson"), columns }
+    }
+}
+
+const LFS: &str = "version https://git-lfs.github.com/spec/";
+
+/// What a text is, if it is a known kind of file that contains no cases.
+pub(super) fn of_text(text: &str) -> Option<&'static str> {
+    let text = text.trim_start_matches('\u{FEFF}');
+    if text.starts_with(LFS) {
+        return Some("a pointer of Git LFS: run git lfs pull");
+    }
+    is_inspect_log(text).then_some(
+        "a log of Inspect, which contains results and no cases; evaltrail reads the samples of its data set",
+    )
+}
+
+/// The first keys of a log are in the order in which Inspect writes them.
+fn is_inspect_log(text: &str) -> bool {
+    let head = text.get(..text.len().min(4 << 10)).unwrap_or_default();
+    if !text.starts_with('{') || !head.contains("\"eval\"") || !head.contains("\"status\"") {
+        return false;
+    }
+    let keys = index::first_keys(text);
+    let has = |key: &str| keys.iter().any(|other| other == key);
+    has("version") && has("status") && has("eval") && !has("eval_cases")
+}
+
+/// What a file is by its first bytes, if it is no text of cases.
+pub fn of_bytes(name: &str, head: &[u8]) -> Option<&'static str> {
+    match head {
+        [b'P', b'K', 3 | 5, 4 | 6, ..] if name.ends_with(".eval") => {
+            Some("a log of Inspect (.eval), which contains results and no cases")
+        }
+        [b'P', b'K', 3 | 5, 4 | 6, ..] => Some("a zip file: unpack it"),
+        [0x1f, 0x8b, ..] => Some("a gzip file: unpack it with gzip -d"),
+        _ => None,
+    }
+}
+
+/// Whether an archive contains a file of cases, by the names at its beginning.
+pub(super) fn holds_data(head: &[u8]) -> bool {
+    const ENDINGS: [&[u8]; 5] = [b".jsonl", b".ndjson", b".csv", b".tsv", b".evalset.json"];
+    ENDINGS.iter().any(|ending| memchr::memmem::find(head, ending).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_without_cases_say_what_they_are() {
+        let lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:a1\nsize 4\n";
+        assert_eq!(of_text(lfs), Some("a pointer of Git LFS: run git lfs pull"));
+        let log =
+            "{\n \"version\": 2,\n \"status\": \"success\",\n \"eval\": {\"task\": \"x\"}, \"samples\": [";
+        assert!(of_text(log).unwrap().starts_with("a log of Inspect"));
+        assert_eq!(of_text("{\"status\": 1, \"prompt\": \"x\"}"), None);
+        let zip = b"PK\x03\x04\x14\0\0\0\x08\0cases.jsonl";
+        assert!(of_bytes("2026_task.eval", zip).unwrap().starts_with("a log of Inspect"));
+        assert_eq!(of_bytes("a.json", zip), Some("a zip file: unpack it"));
+        assert!(holds_data(zip) && !holds_data(b"PK\x03\x04lib/package.json"));
+        assert_eq!(of_bytes("a.csv", b"prompt,response"), None);
+    }
+}

@@ -1,0 +1,64 @@
+//! Lists of messages in the cells of a row: recognising them before `row` reads them.
+
+use super::calls::decoded;
+use crate::domain::Content;
+use crate::formats::read::{Node, Read};
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+
+/// A list of messages or of items of OpenAI's Responses, also one that is written as a text in a cell.
+pub(super) fn message_list(value: &Value) -> Option<Cow<'_, Value>> {
+    let list = match value {
+        Value::Array(_) => Cow::Borrowed(value),
+        Value::String(text) if text.trim_start().starts_with('[') => Cow::Owned(decoded(text)?),
+        _ => return None,
+    };
+    let is_message = |one: &Value| one.get("role").is_some() || one.get("type").is_some();
+    list.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(is_message)).then_some(list)
+}
+
+/// Whether a value is a list of messages with the roles of a conversation.
+pub(super) fn is_conversation(value: &Value) -> bool {
+    let has_role =
+        |one: &Value| matches!(one.get("role").and_then(Value::as_str), Some("user" | "assistant"));
+    message_list(value).is_some_and(|list| list.as_array().into_iter().flatten().all(has_role))
+}
+
+/// The messages, with deepeval's `tools_called` as `tool_calls`.
+pub(super) fn with_tool_calls(list: &Value) -> Value {
+    let list = message_list(list).map(Cow::into_owned).unwrap_or_default();
+    let message = |message: &Value| {
+        let Value::Object(mut message) = message.clone() else { return message.clone() };
+        if let Some(Value::Array(tools)) = message.remove("tools_called") {
+            let calls: Vec<Value> = tools.iter().map(tool_call).collect();
+            message.insert("tool_calls".into(), calls.into());
+        }
+        Value::Object(message)
+    };
+    list.as_array().into_iter().flatten().map(message).collect()
+}
+
+fn tool_call(tool: &Value) -> Value {
+    let arguments = ["input_parameters", "inputParameters"].into_iter().find_map(|key| tool.get(key));
+    let arguments = arguments.filter(|arguments| !arguments.is_null()).cloned();
+    let mut function = Map::from_iter([("name".to_string(), tool.get("name").cloned().unwrap_or_default())]);
+    function.insert("arguments".into(), arguments.unwrap_or_else(|| json!({})));
+    json!({"type": "function", "function": function})
+}
+
+/// A list with one text, as the text itself; several are not one reference.
+pub(super) fn single_text<'a>(node: &'a Node<'a>) -> Read<Option<&'a str>> {
+    let Value::Array(items) = node.value else { return Ok(None) };
+    match items.as_slice() {
+        [Value::String(text)] => Ok(Some(text)),
+        [Value::String(_), ..] if items.iter().all(Value::is_string) => Err(node.wrong(
+            "one text: several accepted answers cannot be compared with; leave one, or map another column",
+        )),
+        _ => Ok(None),
+    }
+}
+
+/// Whether a content has no text and no other part.
+pub(super) fn is_blank(content: &Content) -> bool {
+    content.parts.iter().all(|part| part.is_blank())
+}
