@@ -4,6 +4,7 @@ use super::Exit;
 use super::addresses::{address_in, copy_at, title_of_copy};
 use super::open_pushed::open_pushed;
 use super::output::tell;
+use super::paths::path_word;
 use crate::buckets::BucketAddress;
 use crate::explorer::{Explorer, Leaving, explore, has_escape_sequences};
 use crate::process::{PrivateFolder, remove_private_folders_on_signals};
@@ -45,7 +46,7 @@ const SAMPLE: &[(&str, &str)] = &[
 
 pub(super) fn open(path: Option<PathBuf>, theme: Option<String>) -> anyhow::Result<Exit> {
     let path = path.unwrap_or_else(|| PathBuf::from("."));
-    if let Some(exit) = no_terminal(&format!("`evaltrail run {}`", path.display())) {
+    if let Some(exit) = no_terminal(&format!("`evaltrail run {}`", path_word(&path))) {
         return Ok(exit);
     }
     let address = address_in(&path)?;
@@ -77,16 +78,18 @@ pub(super) fn demo(to: Option<PathBuf>, theme: Option<String>) -> anyhow::Result
         }
     };
     if let Some((name, _)) = SAMPLE.iter().find(|(name, _)| folder.join(name).exists()) {
-        let shown = folder.display();
         anyhow::bail!(
-            "{shown}: {name} exists there already; choose another folder, or open this one: evaltrail {shown}"
+            "{}: {name} exists there already; choose another folder, or open this one: evaltrail {}",
+            folder.display(),
+            path_word(&folder)
         );
     }
     write_sample(&folder).with_context(|| format!("{}", folder.display()))?;
     if temporary.is_none() && !has_terminal() {
         tell(&format!(
-            "the sample workspace is in {0}; `evaltrail run {0}` runs its cases",
-            folder.display()
+            "the sample workspace is in {}; `evaltrail run {}` runs its cases",
+            folder.display(),
+            path_word(&folder)
         ));
         return Ok(Exit::Success);
     }

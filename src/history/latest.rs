@@ -1,8 +1,10 @@
 //! The latest result of every case, with its run, and whether the case was edited after the run.
 
-use super::index::{History, RunHead, RunSource, open_result};
+use super::adk_results::{CasesOfSet, ended_attempt, open_result};
+use super::index::{History, RunHead, RunSource};
+use super::place::place;
 use crate::domain::{
-    Attempt, AttemptRecords, Derivation, EndedAttempt, InMemory, PlannedSet, RunBy, RunRef, Status, Variant,
+    Attempt, AttemptKey, Derivation, EndedAttempt, InMemory, PlannedSet, RunBy, RunRef, Status, Variant,
 };
 use crate::formats::{Notes, SetFile};
 use crate::metrics::reevaluated_attempt;
@@ -314,32 +316,22 @@ fn of_run(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, in_memory: 
 
 fn of_adk(head: &RunHead, set: &HistorySet, in_memory: InMemory) -> Vec<PastResult> {
     let Ok(file) = open_result(&head.path).map(Arc::new) else { return Vec::new() };
-    let records: Arc<dyn AttemptRecords> = file.clone();
     let origin = ResultOrigin::new(&set.path, Arc::new(head.run_ref()));
+    let mut cases = CasesOfSet::of(Some(set.file));
     let mut found: Vec<PastResult> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
-    for at in 0..file.entries.len() {
-        let Ok(attempt) = file.attempt(at) else { continue };
-        let eval_id = file.entries[at].eval_id.clone();
+    for (at, entry) in file.entries.iter().enumerate() {
+        let eval_id = entry.eval_id.clone();
+        let case = cases.get(&eval_id).map(|(_, case)| case);
         let place = *places.entry(eval_id.clone()).or_insert_with(|| {
             let (origin, content, attempts) = (origin.clone(), String::new(), Vec::new());
             found.push(PastResult { origin, eval_id, content, attempts, planned: None, found: None });
             found.len() - 1
         });
-        let ended = EndedAttempt::recorded(attempt, file.recorded_at(at), &records, in_memory);
-        found[place].attempts.push(Arc::new(ended));
+        let key = AttemptKey { case: at, attempt: entry.attempt };
+        found[place].attempts.push(Arc::new(ended_attempt(&file, at, key, case, in_memory)));
     }
     found
-}
-
-/// The position of a stored case in a file: by id, and for equal ids by content. `None` if there is no such case, or if
-/// it is ambiguous.
-pub fn place(file: &SetFile, eval_id: &str, content: &str) -> Option<usize> {
-    let mut positions = file.positions_of(eval_id);
-    let first = positions.next()?;
-    let Some(second) = positions.next() else { return Some(first) };
-    let is_it = |at: &usize| !content.is_empty() && file.content_hash(*at) == content;
-    [first, second].into_iter().chain(positions).find(is_it)
 }
 
 /// The latest result of a case, compared with the case as it is now.

@@ -1,7 +1,8 @@
 //! The outcomes of every case over the runs.
 
+use super::adk_results::open_result;
 use super::criteria::CriteriaNumbers;
-use super::index::{History, RunHead, RunSource, attempts_of_result, open_result, stamp_of};
+use super::index::{History, RunHead, RunSource, attempts_of_result, stamp_of};
 use super::latest::{HistorySet, matching};
 use super::outcomes::{CaseOutcomeLine, RunOutcomes, SetOutcomes, hash_of_id};
 use crate::analysis::CasePoint;
@@ -9,6 +10,7 @@ use crate::store::load_run;
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The maximum number of outcomes of cases in memory.
 const POINTS_AT_MOST: usize = 1_000_000;
@@ -98,7 +100,7 @@ impl History {
                     .filter(|run| run.is_signed)
                     .map(|run| RunOutcomes::of_run(&run.state)),
                 Some(_) => open_result(&head.path)
-                    .map(|file| RunOutcomes::of_result(&attempts_of_result(&file)))
+                    .map(|file| RunOutcomes::of_result(&attempts_of_result(&Arc::new(file))))
                     .ok(),
             };
             if let (Some(cache), Some(outcomes)) = (&self.cache, &outcomes) {

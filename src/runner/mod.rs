@@ -43,7 +43,7 @@ pub use capture::{RecordedConversation, begins_late, recorded_conversations};
 pub use changed::{AttemptTook, CaseVersion, ChangedCase, RunEstimate, SeenCases, changed_cases};
 pub use chat::{ChatEvent, chat, tools_of_chat, tools_of_chat_about};
 pub use export::{export, redacted};
-pub use past::{case_trends, history_of, past_results, remove_old, result_folders};
+pub use past::{case_trends, history_of, load_past_run, past_results, past_run, remove_old, result_folders};
 pub use plan::{PlanError, Prepared, Request, Selection, Stamp, prepare};
 pub use record_tools::{ToolRecording, add_missing_answers, record_tools};
 pub use start::{Run, RunHandle, start};

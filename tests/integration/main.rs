@@ -1,6 +1,7 @@
 //! All integration tests in one binary, so that it is linked once and its tests run in parallel. `cargo test --test
 //! integration explorer::` runs those of one file.
 
+mod adk_results;
 mod agents;
 mod answer_forms;
 mod any_input;
