@@ -20,8 +20,17 @@ pub struct StoredSession {
     pub input: SessionInput,
     /// The turns.
     pub turns: Vec<Invocation>,
-    /// Keys of the state that the conversation changed. The server does not store their initial values.
-    pub changed: Vec<String>,
+    /// The state before each turn.
+    pub states: Vec<StateBefore>,
+}
+
+/// The state of a session before a turn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StateBefore {
+    /// The values that are known.
+    pub state: Map<String, Value>,
+    /// The keys that were changed for the first time later, each once: the server does not store the values before.
+    pub unknown: Vec<String>,
 }
 
 /// Reads a session by its address: `http://host:port/apps/APP/users/USER/sessions/ID`; `apps` may be left out.
@@ -79,13 +88,47 @@ fn read_session(session: &Value) -> Result<StoredSession, String> {
     if turns.is_empty() {
         return Err("the session has no messages yet".into());
     }
-    let deltas = raw.iter().filter_map(|event| event.get("actions")?.get("stateDelta")?.as_object());
-    let changed: Vec<String> = deltas.flat_map(Map::keys).cloned().collect();
-    let mut state = session.get("state").and_then(Value::as_object).cloned().unwrap_or_default();
-    state.retain(|key, _| !changed.contains(key));
+    let last = session.get("state").and_then(Value::as_object).cloned().unwrap_or_default();
+    let states: Vec<StateBefore> =
+        (0..turns.len()).map(|turn| state_before(turn, &turns, &raw, &last)).collect();
+    let state = states.first().map(|first| first.state.clone()).unwrap_or_default();
     let input =
         SessionInput { app_name: text("appName"), user_id: text("userId"), state, ..SessionInput::default() };
-    Ok(StoredSession { input, turns, changed })
+    Ok(StoredSession { input, turns, states })
+}
+
+/// What stands before the name of a value that lives for one invocation only.
+const TEMPORARY: &str = "temp:";
+
+/// The state before a turn: what was changed before it has the value of the last change, and what was never changed the
+/// value at the end.
+fn state_before(turn: usize, turns: &[Invocation], raw: &[Value], last: &Map<String, Value>) -> StateBefore {
+    let mut before = StateBefore::default();
+    let mut later: Vec<&String> = Vec::new();
+    for event in raw {
+        let invocation = event.get("invocationId").and_then(Value::as_str).unwrap_or_default();
+        let of = turns.iter().position(|one| one.id == invocation).unwrap_or_default();
+        let delta = event.get("actions").and_then(|actions| actions.get("stateDelta")?.as_object());
+        for (key, value) in delta.into_iter().flatten().filter(|(key, _)| !key.starts_with(TEMPORARY)) {
+            match of < turn {
+                true => drop(before.state.insert(key.clone(), value.clone())),
+                false => later.push(key),
+            }
+        }
+    }
+    for key in later {
+        if !before.state.contains_key(key) && !before.unknown.contains(key) {
+            before.unknown.push(key.clone());
+        }
+    }
+    let never_changed = |key: &String| !before.unknown.contains(key) && !before.state.contains_key(key);
+    let rest: Vec<(String, Value)> = last
+        .iter()
+        .filter(|(key, _)| never_changed(key))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    before.state.extend(rest);
+    before
 }
 
 #[cfg(test)]
@@ -115,7 +158,24 @@ mod tests {
         let session = json!({"appName": "home", "userId": "u", "state": {"room": "x", "count": 1}, "events": [said("user", "hi"), answer]});
         let kept = read_session(&session).unwrap();
         assert_eq!(Value::Object(kept.input.state), json!({"room": "x"}));
-        assert_eq!((kept.changed, kept.turns.len()), (vec!["count".to_string()], 1));
+        assert_eq!((&kept.states[0].unknown, kept.turns.len()), (&vec!["count".to_string()], 1));
         assert!(read_session(&json!({"events": []})).is_err());
+    }
+
+    /// The values that the turns before led to, each key once.
+    #[test]
+    fn the_state_before_a_turn_is_the_one_that_the_turns_before_led_to() {
+        let event = |turn: &str, author: &str, delta: Value| json!({"author": author, "invocationId": turn, "content": {"parts": [{"text": "x"}]}, "actions": {"stateDelta": delta}});
+        let session = json!({"appName": "a", "userId": "u", "state": {"room": "x", "held": 3, "late": true}, "events": [
+            event("1", "user", json!({})), event("1", "a", json!({"held": 1, "temp:step": 1})),
+            event("2", "user", json!({})), event("2", "a", json!({"held": 2})),
+            event("3", "user", json!({})), event("3", "a", json!({"held": 3})), event("3", "a", json!({"held": 3, "late": true})),
+        ]});
+        let read = read_session(&session).unwrap();
+        let before =
+            |turn: usize| (Value::Object(read.states[turn].state.clone()), read.states[turn].unknown.clone());
+        assert_eq!(before(0), (json!({"room": "x"}), vec!["held".to_string(), "late".to_string()]));
+        assert_eq!(before(1), (json!({"held": 1, "room": "x"}), vec!["late".to_string()]));
+        assert_eq!(before(2), (json!({"held": 2, "room": "x"}), vec!["late".to_string()]));
     }
 }

@@ -41,7 +41,7 @@ mod token;
 mod tools;
 mod trace;
 
-pub use adk_session::{StoredSession, fetch_session};
+pub use adk_session::{StateBefore, StoredSession, fetch_session};
 pub use adk_tools::declared_tools;
 pub use budget::{AttemptMemory, TurnBudget};
 pub use connect::{Agents, greet};

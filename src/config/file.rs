@@ -24,6 +24,8 @@ pub struct ConfigFile {
     pub agent_jobs: BTreeMap<String, u32>,
     /// How tools are answered, for agents that specify it.
     pub agent_tools: BTreeMap<String, ToolsSpec>,
+    /// The name of the agent of all sets, unless a command names another.
+    pub agent: Option<String>,
     /// Maximum number of concurrent attempts.
     pub jobs: Option<u32>,
     /// Time limit for one attempt.
@@ -79,6 +81,7 @@ struct Raw {
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct RawRun {
+    agent: Option<String>,
     jobs: Option<u32>,
     timeout: Option<String>,
     repeat: Option<u32>,
@@ -151,6 +154,7 @@ impl ConfigFile {
             agents,
             agent_jobs,
             agent_tools,
+            agent: raw.run.agent,
             jobs: raw.run.jobs,
             timeout: timeout.map_err(|why| ConfigProblem(format!("[run] timeout: {why}")))?,
             repeat: raw.run.repeat,
@@ -239,6 +243,10 @@ mod tests {
     fn mistakes_name_the_place() {
         let said = |text: &str| ConfigFile::parse(text, Path::new("/w")).unwrap_err().0;
         assert!(said("[run]\njob = 8").contains("unknown field `job`"));
+        assert_eq!(
+            ConfigFile::parse("[run]\nagent = \"home\"", Path::new("/w")).unwrap().agent.as_deref(),
+            Some("home")
+        );
         assert!(said("[agents.x]\nkind = \"adk\"").contains("[agents.x]: an adk agent has either"));
         assert!(said("[agents.x]\nkind = \"adk\"\nstart = \"adk\"").contains("{port}"));
         assert!(said("[run]\ngate = 1.5").contains("[run] gate: \"1.5\" is not all, mean, or a share"));

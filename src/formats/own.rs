@@ -39,7 +39,7 @@ pub fn is_own_result(head: &str) -> bool {
 fn is_csv_report(head: &str) -> bool {
     let line = head.lines().next().unwrap_or_default();
     let columns: Vec<&str> = line.split([',', ';', '\t']).map(|name| name.trim_matches('"')).collect();
-    columns.starts_with(REPORT_COLUMNS)
+    columns.starts_with(REPORT_COLUMNS) || columns.starts_with(&[REPORT_KEY, "eval_case_id"])
 }
 
 fn is_json_result(head: &str) -> bool {
@@ -75,6 +75,7 @@ mod tests {
 
     #[test]
     fn results_are_told_from_data_sets() {
+        assert!(is_own_result("evaltrail,eval_case_id,prompt,reference\n"));
         let report = format!("{},prompt/score\n", REPORT_COLUMNS.join(","));
         for own in [
             report.as_str(),

@@ -451,6 +451,8 @@ fn head_of_run(path: &Path, run: &LoadedRun) -> RunHead {
     let mut cases = vec![0; plan.sets.len()];
     plan.cases.iter().for_each(|case| cases[case.set] += 1);
     let sets = plan.sets.iter().zip(cases).zip(by_set);
+    // A filter may leave no case of a set.
+    let sets = sets.filter(|((_, cases), _)| *cases > 0);
     let sets = sets.map(|((set, cases), results)| counted(set, cases, results.finish(), plan)).collect();
     RunHead {
         run_id: plan.run_id.clone(),

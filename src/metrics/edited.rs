@@ -5,7 +5,7 @@ use super::registry::unscored;
 use super::rules::compared_by;
 use super::scorer::Scorer;
 use super::variants::configured;
-use crate::diff::{json_equal, same_call};
+use crate::diff::{json_equal, same_calls};
 use crate::domain::{
     Attempt, Conversation, Criterion, EvalCase, Invocation, MetricResult, Status, Variant,
     is_allowed_trajectory,
@@ -85,11 +85,9 @@ fn is_unchanged(a: &Attempt, b: &Attempt) -> bool {
 }
 
 fn is_same_turn(a: &Invocation, b: &Invocation) -> bool {
-    let (calls_a, calls_b) = (a.calls(), b.calls());
     a.user.scored_text() == b.user.scored_text()
         && a.response_text() == b.response_text()
-        && calls_a.len() == calls_b.len()
-        && calls_a.iter().zip(calls_b).all(|(a, b)| same_call(a, b))
+        && same_calls(&a.calls(), &b.calls())
 }
 
 fn are_same(a: Option<&Value>, b: Option<&Value>) -> bool {

@@ -39,7 +39,7 @@ mod trust;
 
 pub use agents::{ListedAgent, list_agents};
 pub use baseline::{BaselineChange, PinError, compared_with, name_run, pin_run, removed_cases, unpin_run};
-pub use capture::{RecordedConversation, begins_late, recorded_conversations};
+pub use capture::{RecordedConversation, recorded_conversations};
 pub use changed::{AttemptTook, CaseVersion, ChangedCase, RunEstimate, SeenCases, changed_cases};
 pub use chat::{ChatEvent, chat, tools_of_chat, tools_of_chat_about};
 pub use export::{export, redacted};

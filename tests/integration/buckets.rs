@@ -286,7 +286,9 @@ fn missing_credentials_are_reported_at_once() {
                 .env_clear()
                 .env("EVALTRAIL_HOME", home.path())
                 .env("HOME", home.path())
-                .env("PATH", "/usr/bin:/bin");
+                .env("PATH", "/usr/bin:/bin")
+                // Objects of public buckets are read without credentials: those requests end here.
+                .env("HTTPS_PROXY", "http://127.0.0.1:1");
             let began = Instant::now();
             let out = output(command.current_dir(home.path()).args(&args));
             assert_eq!(out.status.code(), Some(2), "{args:?}: {}", both(&out));
@@ -294,6 +296,33 @@ fn missing_credentials_are_reported_at_once() {
             assert!(began.elapsed() < Duration::from_secs(5), "{args:?} waited for something");
         }
     }
+}
+
+/// A public bucket answers requests without credentials, and nothing is written without them.
+#[test]
+fn public_buckets_are_read_without_credentials() {
+    let Some(store) = ObjectStore::start("s3") else { return };
+    store.put("sets/s.evalset.json", &eval_set(&["one"]));
+    let home = tempfile::tempdir().unwrap();
+    let without = |args: &[&str]| {
+        let mut command = store.evaltrail(home.path());
+        ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"].iter().for_each(|name| {
+            command.env_remove(name);
+        });
+        output(command.env("HOME", home.path()).current_dir(home.path()).args(args))
+    };
+    for address in [store.address("sets"), store.address("sets/s.evalset.json")] {
+        let found = without(&["list", &address]);
+        assert!(text(&found).contains("s.evalset.json  1 case"), "{}", both(&found));
+    }
+    std::fs::write(
+        home.path().join("x.jsonl"),
+        "{\"prompt\": \"a\", \"response\": \"b\", \"reference\": \"b\"}\n",
+    )
+    .unwrap();
+    let report = format!("json={}", store.address("r.json"));
+    let refused = without(&["score", "x.jsonl", "--report", &report]);
+    assert!(both(&refused).contains("no credentials for S3"), "{}", both(&refused));
 }
 
 /// A mistyped bucket costs no run.

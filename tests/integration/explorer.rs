@@ -890,6 +890,7 @@ fn conversation(id: &str, messages: &[&str]) -> RecordedConversation {
         id: id.into(),
         turns: messages.iter().map(turn).collect(),
         input: None,
+        states: Vec::new(),
         notes: Vec::new(),
         problem: None,
     }

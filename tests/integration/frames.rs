@@ -923,6 +923,7 @@ fn captures(size: (u16, u16)) -> [(&'static str, Model); 3] {
         id: id.into(),
         turns: messages.iter().map(|text| turn(text)).collect(),
         input: None,
+        states: Vec::new(),
         notes: Vec::new(),
         problem: problem.map(str::to_string),
     };

@@ -34,6 +34,7 @@ mod judged;
 mod judges;
 mod keys;
 mod laws;
+mod layouts;
 mod machines;
 mod npm;
 mod numbers;
