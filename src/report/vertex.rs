@@ -23,7 +23,7 @@ pub(super) fn write_metrics_table(state: &RunState, out: &mut dyn Write) -> io::
 pub(super) fn write_metrics_csv(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let names = metric_names(state);
     let mut writer = csv::Writer::from_writer(out);
-    let head = [REPORT_KEY].iter().chain(COLUMNS).map(|name| cell_text(name));
+    let head = std::iter::once(&REPORT_KEY).chain(COLUMNS).map(|name| cell_text(name));
     let of_metrics = names.iter().flat_map(|name| [format!("{name}/score"), format!("{name}/explanation")]);
     writer.write_record(head.chain(of_metrics.map(|name| cell_text(&name))))?;
     for attempt in attempts_in_order(state) {

@@ -4,10 +4,11 @@
 //! of a case result, which ADK ignores.
 
 use super::content::{write_call, write_content, write_part, write_response};
+use super::event::write_event;
 use super::result_session::session;
 use crate::domain::{
-    Attempt, EndedAttempt, Invocation, InvocationEvent, MetricDetails, MetricResult, Rubric, RubricScore,
-    Status, Trajectory, adk_view, python_json,
+    Attempt, EndedAttempt, Invocation, MetricDetails, MetricResult, Rubric, RubricScore, Status, Trajectory,
+    adk_view, python_json,
 };
 use crate::formats::json::write_with_list;
 use serde_json::{Map, Value, json};
@@ -91,7 +92,7 @@ fn case_result(of: ResultOf, attempt: &Attempt) -> Value {
         "overall_eval_metric_results": attempt.metrics.iter().map(overall).collect::<Vec<_>>(),
         "eval_metric_result_per_invocation": (0..turns).map(|turn| per_invocation(attempt, turn)).collect::<Vec<_>>(),
         "session_id": attempt.session_id,
-        "session_details": session(of, attempt),
+        "session_details": session(of.app, of.created, attempt),
         "user_id": attempt.user_id,
         "evaltrail": {
             "run_id": of.run_id,
@@ -199,16 +200,6 @@ fn write_trajectory(trajectory: &Trajectory) -> Value {
             "invocation_events": events.iter().map(write_event).collect::<Vec<_>>(),
         }),
     }
-}
-
-pub(super) fn write_event(event: &InvocationEvent) -> Value {
-    json!({
-        "author": event.author,
-        "content": event.content.as_ref().map(write_content),
-        "grounding_metadata": event.grounding,
-        "usage_metadata": event.usage.as_ref().map(|usage| usage.raw.clone()),
-        "model_version": event.model_version,
-    })
 }
 
 pub(super) fn write_rubric(rubric: &Rubric) -> Value {

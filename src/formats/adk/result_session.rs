@@ -1,8 +1,7 @@
 //! The session that a result of ADK contains for a case: the events until the agent failed, the error, and the final state.
 
 use super::content::write_content;
-use super::event::{event, invocations_of};
-use super::result::{ResultOf, write_event};
+use super::event::{event, invocations_of, write_event};
 use crate::domain::{Attempt, Invocation};
 use crate::formats::read::{Node, Read};
 use serde_json::{Value, json};
@@ -45,20 +44,19 @@ pub(super) fn final_state(session: Node) -> Option<Value> {
     Some(Value::Object(state))
 }
 
-/// The session of an attempt as ADK writes it into a result. The state is left out if it is not known.
-pub(super) fn session(of: ResultOf, attempt: &Attempt) -> Value {
-    let mut events: Vec<Value> =
-        attempt.actual.iter().flat_map(|turn| events_of_turn(of.app, turn)).collect();
+/// The session of an attempt as ADK writes it into a result of `created`, in Unix seconds. The state is left out if it is not known.
+pub(super) fn session(app: &str, created: f64, attempt: &Attempt) -> Value {
+    let mut events: Vec<Value> = attempt.actual.iter().flat_map(|turn| events_of_turn(app, turn)).collect();
     if let Some(error) = &attempt.error {
         let last = attempt.actual.last().map(|turn| turn.id.as_str()).unwrap_or_default();
-        events.push(json!({"author": of.app, "invocation_id": last, "error_message": error}));
+        events.push(json!({"author": app, "invocation_id": last, "error_message": error}));
     }
     let mut session = json!({
         "id": attempt.session_id,
-        "app_name": of.app,
+        "app_name": app,
         "user_id": attempt.user_id,
         "events": events,
-        "last_update_time": of.created,
+        "last_update_time": created,
     });
     if let Some(state) = attempt.actual_state.as_ref().filter(|state| state.is_object()) {
         session["state"] = state.clone();
