@@ -93,6 +93,7 @@ pub fn copy_bucket(
     let bucket = Bucket::open_to_read(address)?;
     copied(&bucket, beside, places, on_fetched).map_err(|error| match error {
         CopyError::Bucket(error) => CopyError::Bucket(bucket.explained(error)),
+        CopyError::Refused(why) => CopyError::Refused(bucket.explained(BucketError::Other(why)).to_string()),
         error => error,
     })
 }

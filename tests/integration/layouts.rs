@@ -144,10 +144,10 @@ fn vertexs_table_is_csv_in_a_csv_file() {
     let place = Place::new(&[("rows.jsonl", format!("{row}\n"))]);
     let ran = run_in(
         &place,
-        &["score", "rows.jsonl", "--report", "vertex=out/t.csv", "--metric", "trajectory_exact_match"],
+        &["score", "rows.jsonl", "--report", "vertex=t.csv", "--metric", "trajectory_exact_match"],
     );
     let file =
-        std::fs::read_to_string(place.path().join("out/t.csv")).unwrap_or_else(|_| panic!("{}", both(&ran)));
+        std::fs::read_to_string(place.path().join("t.csv")).unwrap_or_else(|_| panic!("{}", both(&ran)));
     let mut reader = csv::Reader::from_reader(file.as_bytes());
     let head: Vec<String> = reader.headers().unwrap().iter().map(str::to_string).collect();
     let record = reader.records().next().unwrap().unwrap();
