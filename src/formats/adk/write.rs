@@ -1,7 +1,8 @@
 //! Writing of eval sets as ADK writes them: snake_case, ADK's order of keys, no unset fields.
 
 use super::content::{write_call, write_content, write_part, write_response};
-use super::result::{write_event, write_rubric};
+use super::event::write_event;
+use super::result::write_rubric;
 use crate::domain::{Content, Conversation, EvalCase, Invocation, SessionInput, Trajectory};
 use serde_json::{Map, Value, json};
 
