@@ -92,7 +92,7 @@ mod tests {
         let session = json!({"appName": "home", "userId": "u", "state": {"room": "x", "count": 1}, "events": [said("user", "hi"), answer]});
         let kept = with_turns(&session).unwrap();
         assert_eq!(Value::Object(kept.input.state), json!({"room": "x"}));
-        assert_eq!((kept.changed, kept.turns.len()), (vec!["count".to_string()], 1));
+        assert_eq!((&kept.states[0].unknown, kept.turns.len()), (&vec!["count".to_string()], 1));
         assert!(with_turns(&json!({"appName": "home", "events": []})).is_err());
     }
 }

@@ -30,8 +30,6 @@ pub struct FailingSince {
     pub runs: usize,
     /// Whether some of the attempts in these runs passed.
     pub is_flaky: bool,
-    /// The number of these runs with other criteria than the latest one.
-    pub other_criteria: usize,
 }
 
 impl FailingSince {
@@ -44,30 +42,24 @@ impl FailingSince {
 }
 
 /// Since when a case does not pass; `None` if it passed in the latest run. An error counts as not passed; runs in which
-/// it was not evaluated are left out. `points` are the outcomes, the oldest first.
+/// it was not evaluated are left out, and so are those with other criteria than the latest one, because another outcome may
+/// be due to the criteria. `points` are the outcomes, the oldest first.
 pub fn failing_since(points: &[CasePoint]) -> Option<FailingSince> {
     let evaluated = points
         .iter()
         .rev()
         .filter(|point| matches!(point.status, Status::Passed | Status::Failed | Status::Errored));
     let mut since: Option<FailingSince> = None;
-    let mut latest = None;
-    for &point in evaluated {
-        let criteria = *latest.get_or_insert(point.criteria);
-        let failing = since.unwrap_or(FailingSince {
-            first: point,
-            last_passed: None,
-            runs: 0,
-            is_flaky: false,
-            other_criteria: 0,
-        });
+    let latest = evaluated.clone().next()?.criteria;
+    for &point in evaluated.filter(|point| point.criteria == latest) {
+        let failing =
+            since.unwrap_or(FailingSince { first: point, last_passed: None, runs: 0, is_flaky: false });
         if point.status == Status::Passed {
             return since.map(|since| FailingSince { last_passed: Some(point), ..since });
         }
         let is_flaky = failing.is_flaky || point.passed > 0;
-        let other_criteria = failing.other_criteria + usize::from(point.criteria != criteria);
         let runs = failing.runs + 1;
-        since = Some(FailingSince { first: point, runs, is_flaky, other_criteria, ..failing });
+        since = Some(FailingSince { first: point, runs, is_flaky, ..failing });
     }
     since
 }
@@ -121,11 +113,14 @@ mod tests {
     }
 
     #[test]
-    fn runs_with_other_criteria_than_the_latest_are_counted() {
-        let mut points = points(&[Status::Passed, Status::Failed, Status::Failed, Status::Failed]);
-        assert_eq!(failing_since(&points).unwrap().other_criteria, 0);
-        (points[0].criteria, points[1].criteria, points[2].criteria) = (2, 1, 2);
-        assert_eq!(failing_since(&points).unwrap().other_criteria, 2, "the run that passed is none of these");
+    fn runs_with_other_criteria_than_the_latest_do_not_count() {
+        use Status::{Failed, Passed};
+        let mut points = points(&[Passed, Failed, Passed, Failed, Failed]);
+        (points[2].criteria, points[3].criteria) = (1, 1);
+        let since = failing_since(&points).unwrap();
+        assert_eq!((since.first.run, since.last_passed.map(|point| point.run), since.runs), (1, Some(0), 2));
+        points[0].criteria = 1;
+        assert_eq!(failing_since(&points).unwrap().last_passed, None);
     }
 
     #[test]

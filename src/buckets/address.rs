@@ -64,6 +64,16 @@ fn without_parents(path: &Path) -> Cow<'_, Path> {
 }
 
 impl BucketAddress {
+    /// Whether the store can have public buckets: for Azure, the account must be known.
+    pub(super) fn can_be_public(&self) -> bool {
+        let has_account = |name: &&str| std::env::var_os(name).is_some();
+        match self.scheme {
+            Scheme::Folder => false,
+            Scheme::Gcs | Scheme::S3 => true,
+            Scheme::Azure => ["AZURE_STORAGE_ACCOUNT_NAME", "AZURE_ACCOUNT_NAME"].iter().any(has_account),
+        }
+    }
+
     /// Parses an address. The error is a message.
     pub fn parse(text: &str) -> Result<BucketAddress, String> {
         let told = |why: &str| format!("{text}: {why}");

@@ -9,7 +9,7 @@ use super::stores::Store;
 use super::transfer::{ObjectPart, read, read_parts};
 use object_store::{Error, ObjectMeta, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion};
 use std::future::Future;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use tokio::runtime::Runtime;
 
 /// A place in an object store: all objects below a prefix.
@@ -17,6 +17,8 @@ use tokio::runtime::Runtime;
 pub struct Bucket {
     address: BucketAddress,
     store: Store,
+    /// Which credentials are missing, if requests are sent without any.
+    missing: Option<Arc<str>>,
 }
 
 /// An object below the prefix.
@@ -75,7 +77,25 @@ impl Bucket {
     pub fn open(address: &BucketAddress) -> Result<Bucket, BucketError> {
         let store = Store::open(address, words);
         let store = store.map_err(|why| BucketError::Other(format!("{address}: {why}")))?;
-        Ok(Bucket { address: address.clone(), store })
+        Ok(Bucket { address: address.clone(), store, missing: None })
+    }
+
+    /// Prepares requests that only read. Without credentials they are sent without any, which public buckets answer.
+    pub fn open_to_read(address: &BucketAddress) -> Result<Bucket, BucketError> {
+        let Some(missing) = Store::missing_credentials(address).filter(|_| address.can_be_public()) else {
+            return Bucket::open(address);
+        };
+        let store = Store::open_public(address, words);
+        let store = store.map_err(|why| BucketError::Other(format!("{address}: {why}; {missing}")))?;
+        Ok(Bucket { address: address.clone(), store, missing: Some(missing.into()) })
+    }
+
+    /// The error of a request, with the credentials that are missing if it was sent without any.
+    pub fn explained(&self, error: BucketError) -> BucketError {
+        match &self.missing {
+            Some(missing) => BucketError::Other(format!("{error} (read without credentials); {missing}")),
+            None => error,
+        }
     }
 
     /// The address that was opened.
@@ -85,7 +105,7 @@ impl Bucket {
 
     /// A place below this one.
     pub fn below(&self, name: &str) -> Bucket {
-        Bucket { address: self.named(name), store: self.store.clone() }
+        Bucket { address: self.named(name), ..self.clone() }
     }
 
     /// Checks whether the store can be reached and has the bucket. Without the permission to list objects this is not
@@ -136,10 +156,13 @@ impl Bucket {
     /// The object with this name; an empty name is that of the address itself. `None` if there is none.
     pub fn object(&self, name: &str) -> Result<Option<StoredObject>, BucketError> {
         let (store, address, name) = (self.store.clone(), self.named(name), name.to_string());
+        let is_public = self.missing.is_some();
         wait_for(&self.address, async move {
             match store.objects.head(&key_of(&address)?).await {
                 Ok(object) => Ok(Some(stored(&name, &object))),
                 Err(Error::NotFound { .. }) => Ok(None),
+                // Without the permission to list objects, this is the answer for one that does not exist.
+                Err(Error::PermissionDenied { .. } | Error::Unauthenticated { .. }) if is_public => Ok(None),
                 Err(error) => Err(told(&address, &error)),
             }
         })

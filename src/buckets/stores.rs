@@ -39,39 +39,87 @@ impl Store {
     /// Prepares requests to the store of an address; nothing is sent. Errors, as a message: for example that there are no
     /// credentials.
     pub(super) fn open(address: &BucketAddress, words: impl Fn(&Error) -> String) -> Result<Store, String> {
-        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let machine = machine();
-        let environment = Environment {
-            variable: &variable,
-            read: &|path| std::fs::read_to_string(path).ok(),
-            machine: &machine,
-        };
-        credentials::check(address.scheme, &environment)?;
+        Store::open_as(address, words, false)
+    }
+
+    /// [`Store::open`] for requests without credentials, which public buckets answer.
+    pub(super) fn open_public(
+        address: &BucketAddress,
+        words: impl Fn(&Error) -> String,
+    ) -> Result<Store, String> {
+        Store::open_as(address, words, true)
+    }
+
+    /// Which credentials are missing, as a message; `None` if there are some.
+    pub(super) fn missing_credentials(address: &BucketAddress) -> Option<String> {
+        in_environment(|environment| credentials::check(address.scheme, environment).err())
+    }
+
+    fn open_as(
+        address: &BucketAddress,
+        words: impl Fn(&Error) -> String,
+        is_public: bool,
+    ) -> Result<Store, String> {
+        in_environment(|environment| Store::made(address, words, is_public, environment))
+    }
+
+    fn made(
+        address: &BucketAddress,
+        words: impl Fn(&Error) -> String,
+        is_public: bool,
+        environment: &Environment,
+    ) -> Result<Store, String> {
+        if !is_public {
+            credentials::check(address.scheme, environment)?;
+        }
         let retry = RetryConfig { max_retries: 3, retry_timeout: RETRIED_FOR, ..RetryConfig::default() };
         let url = format!("{}://{}", address.scheme.name(), address.bucket);
         let store: Result<Store, Error> = match address.scheme {
             Scheme::Folder => Ok(Store { objects: Arc::new(LocalFileSystem::new()), pages: None }),
-            Scheme::Gcs => GoogleCloudStorageBuilder::from_env()
+            Scheme::Gcs => unsigned_if(is_public, GoogleCloudStorageBuilder::from_env(), |made| {
+                made.with_skip_signature(true)
+            })
+            .with_http_connector(Connector)
+            .with_url(url)
+            .with_retry(retry)
+            .build()
+            .map(Store::of),
+            Scheme::S3 => {
+                unsigned_if(is_public, with_profile(AmazonS3Builder::from_env(), environment), |made| {
+                    made.with_skip_signature(true)
+                })
                 .with_http_connector(Connector)
                 .with_url(url)
                 .with_retry(retry)
                 .build()
-                .map(Store::of),
-            Scheme::S3 => with_profile(AmazonS3Builder::from_env(), &environment)
-                .with_http_connector(Connector)
-                .with_url(url)
-                .with_retry(retry)
-                .build()
-                .map(Store::of),
-            Scheme::Azure => MicrosoftAzureBuilder::from_env()
-                .with_http_connector(Connector)
-                .with_url(url)
-                .with_retry(retry)
-                .build()
-                .map(Store::of),
+                .map(Store::of)
+            }
+            Scheme::Azure => unsigned_if(is_public, MicrosoftAzureBuilder::from_env(), |made| {
+                made.with_skip_signature(true)
+            })
+            .with_http_connector(Connector)
+            .with_url(url)
+            .with_retry(retry)
+            .build()
+            .map(Store::of),
         };
         store.map_err(|error| words(&error))
     }
+}
+
+/// A variable of the environment can request the same.
+fn unsigned_if<B>(is_public: bool, builder: B, unsigned: impl FnOnce(B) -> B) -> B {
+    if is_public { unsigned(builder) } else { builder }
+}
+
+fn in_environment<T>(look: impl FnOnce(&Environment) -> T) -> T {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let machine = machine();
+    look(&Environment {
+        variable: &variable,
+        read: &|path| std::fs::read_to_string(path).ok(),
+        machine: &machine,
+    })
 }
 
 /// Takes the keys of a profile of AWS's files, if the environment has none.

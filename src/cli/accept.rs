@@ -4,6 +4,7 @@ use super::Exit;
 use super::args::{AcceptArgs, AcceptOnly};
 use super::find_run::find_run;
 use super::output::{say_patch, tell};
+use super::paths::path_word;
 use super::write::make_asking;
 use crate::diff::{Piece, accept_in_case};
 use crate::domain::{EndedAttempt, RunPlan, Status, clean_line};
@@ -58,7 +59,7 @@ fn conclude(root: &Path, args: &AcceptArgs, jobs: &[FileJob], count: usize) -> a
     let words = format!("accept what the agent did in {cases}");
     let done = make_asking(root, &words, jobs)?;
     done.note.iter().for_each(|note| tell(note));
-    let first = jobs.first().map(|job| job.path.display().to_string()).unwrap_or_default();
+    let first = jobs.first().map(|job| path_word(&job.path)).unwrap_or_default();
     tell(&format!("{cases} changed; evaltrail edit {first} --undo reverts it"));
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::domain::{
 };
 use crate::formats::{Edit, SetFile, blank_set, created, plan, unified};
 use crate::history::place;
-use crate::runner::{RecordedConversation, begins_late, recorded_conversations, with_user_message};
+use crate::runner::{RecordedConversation, recorded_conversations, with_user_message};
 use crate::store::{FileAction, FileJob};
 use crate::workspace::{Workspace, open_set};
 use anyhow::{Context, bail};
@@ -43,9 +43,8 @@ pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
         bail!("{} has no turns to save", clean_line(&conversation.id));
     }
     let range = turns_of(&conversation.turns, args.turns.as_deref())?;
-    if range.start > 0 {
-        tell(&begins_late(range.start + 1));
-    }
+    let (input, notes) = conversation.session_from(range.start);
+    notes.iter().for_each(|note| tell(&clean_line(note)));
     let (turns, without) = with_user_message(&conversation.turns, range);
     if turns.is_empty() || (!without.is_empty() && !args.user_turns_only) {
         let without: Vec<String> = without.iter().map(|turn| clean_line(turn).into_owned()).collect();
@@ -55,7 +54,7 @@ pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
         );
     }
     without.iter().for_each(|turn| tell(&format!("left out: {}", clean_line(turn))));
-    let case = captured_case(eval_id, &turns, session_input(conversation.input, &args), now());
+    let case = captured_case(eval_id, &turns, session_input(input, &args), now());
     let change = plan(&file, &[Edit::Insert(file.len(), Box::new(case))])?;
     if args.dry_run {
         say_patch(&match is_new {
@@ -141,6 +140,8 @@ fn of_run(args: &CaptureArgs, workspace: &Workspace, run: &str) -> anyhow::Resul
         id: attempt.eval_id.clone(),
         turns: attempt.read().map_err(anyhow::Error::msg)?.actual.to_vec(),
         input: case.and_then(|case| case.session_input),
+        // A run records the state at the end of a conversation only.
+        states: Vec::new(),
         notes: Vec::new(),
         problem: None,
     })

@@ -5,6 +5,7 @@ use super::addresses::{address_in, copy_at, title_of_copy};
 use super::open_pushed::open_pushed;
 use super::output::tell;
 use super::own_files::run_file;
+use super::paths::path_word;
 use super::share::open_run;
 use super::terminal::{has_terminal, no_terminal};
 use crate::buckets::BucketAddress;
@@ -51,7 +52,7 @@ pub(super) fn open(path: Option<PathBuf>, theme: Option<String>, columns: Column
     if let Some(found) = run_file(&path)? {
         return open_run(&path, found, None, theme);
     }
-    if let Some(exit) = no_terminal(&format!("`evaltrail run {}`", path.display())) {
+    if let Some(exit) = no_terminal(&format!("`evaltrail run {}`", path_word(&path))) {
         return Ok(exit);
     }
     let address = address_in(&path)?;
@@ -83,16 +84,18 @@ pub(super) fn demo(to: Option<PathBuf>, theme: Option<String>) -> anyhow::Result
         }
     };
     if let Some((name, _)) = SAMPLE.iter().find(|(name, _)| folder.join(name).exists()) {
-        let shown = folder.display();
         anyhow::bail!(
-            "{shown}: {name} exists there already; choose another folder, or open this one: evaltrail {shown}"
+            "{}: {name} exists there already; choose another folder, or open this one: evaltrail {}",
+            folder.display(),
+            path_word(&folder)
         );
     }
     write_sample(&folder).with_context(|| format!("{}", folder.display()))?;
     if temporary.is_none() && !has_terminal() {
         tell(&format!(
-            "the sample workspace is in {0}; `evaltrail run {0}` runs its cases",
-            folder.display()
+            "the sample workspace is in {}; `evaltrail run {}` runs its cases",
+            folder.display(),
+            path_word(&folder)
         ));
         return Ok(Exit::Success);
     }

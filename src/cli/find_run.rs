@@ -1,66 +1,48 @@
 //! Runs as they are named on the command line.
 
 use crate::history::{History, RunHead};
-use crate::runner::history_of;
+use crate::report::shell_word;
+use crate::runner::{history_of, load_past_run};
 use crate::store::{LoadedRun, RunKey, load_run};
 use crate::workspace::Workspace;
 use anyhow::{Context, bail};
-use std::path::Path;
 
 /// The name that the user gave a run.
 pub(super) fn name_of<'a>(history: &'a History, head: &RunHead) -> Option<&'a str> {
     history.labels.get(&head.run_id).filter(|_| head.is_ours())?.name.as_deref()
 }
 
-/// Finds a run by `last`, by `previous` (the one before it), by its folder, by its name, or by the beginning of its id.
-/// Errors: for example that it is foreign.
+/// Finds a run by `last`, by `previous` (the one before it), by its folder or result file, by its name, by its id, or by
+/// the beginning of its id; for a result of ADK, also by the end of its id. Errors: for example that it is
+/// foreign.
 pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<LoadedRun> {
     if named.is_empty() {
         bail!("the name of the run is empty");
     }
-    let folder = Path::new(named);
     let history = history_of(workspace);
-    let path = match named {
-        _ if folder.join("run.json").is_file() => dunce::canonicalize(folder)?,
-        "last" | "previous" => {
-            let last = history.ours().next().with_context(|| {
-                match history.runs.iter().any(RunHead::is_foreign) {
-                    true => "all runs here are foreign (not signed with your key)",
-                    false => "nothing has been run here yet",
+    let head = match dunce::canonicalize(named) {
+        Ok(path) if path.join("run.json").is_file() => {
+            match history.runs.iter().find(|head| head.path == path) {
+                Some(head) => head,
+                None => {
+                    return signed(
+                        load_run(&path, RunKey::find().as_ref()).with_context(|| named.to_string())?,
+                    );
                 }
-            })?;
-            let previous = || history.ours().nth(1).context("there is no run before the last one");
-            if named == "last" { last.path.clone() } else { previous()?.path.clone() }
-        }
-        _ if history.ours().any(|head| name_of(&history, head) == Some(named)) => {
-            // An id may begin with a name since another machine recorded it, or two machines named runs.
-            let mut found = history
-                .ours()
-                .filter(|head| name_of(&history, head) == Some(named) || head.run_id.starts_with(named));
-            match (found.next(), found.next()) {
-                (Some(one), None) => one.path.clone(),
-                _ => bail!("{named:?} stands for more than one run; use the beginning of an id"),
             }
         }
-        _ => {
-            let mut found = history.ours().filter(|head| head.run_id.starts_with(named));
-            let first = found.next().with_context(|| {
-                let mut others = history.runs.iter().filter(|head| head.run_id.starts_with(named));
-                match others.next() {
-                    Some(head) if head.is_foreign() => {
-                        format!("run {} is foreign (it is not signed with your key)", head.run_id)
-                    }
-                    Some(head) => format!("{} is a result of ADK, which cannot be used here", head.run_id),
-                    None => format!("no run id begins with {named:?}"),
-                }
-            })?;
-            if found.next().is_some() {
-                bail!("more than one run id begins with {named:?}; use more of its characters");
-            }
-            first.path.clone()
+        Ok(path) if path.is_file() => {
+            let is_it = |head: &&RunHead| dunce::canonicalize(&head.path).is_ok_and(|known| known == path);
+            let found = history.runs.iter().find(is_it);
+            found.with_context(|| format!("{named} is not a run of this folder"))?
         }
+        _ => head_named(&history, named)?,
     };
-    let run = load_run(&path, RunKey::find().as_ref()).with_context(|| path.display().to_string())?;
+    let run = load_past_run(workspace, &history, head).map_err(anyhow::Error::msg)?;
+    if head.is_evaltrail() { signed(run) } else { Ok(run) }
+}
+
+fn signed(run: LoadedRun) -> anyhow::Result<LoadedRun> {
     if !run.is_signed {
         bail!(
             "run {} is foreign (it is not signed with your key), so it cannot be used here",
@@ -68,4 +50,57 @@ pub(super) fn find_run(workspace: &Workspace, named: &str) -> anyhow::Result<Loa
         );
     }
     Ok(run)
+}
+
+fn head_named<'a>(history: &'a History, named: &str) -> anyhow::Result<&'a RunHead> {
+    let usable = || history.runs.iter().filter(|head| head.is_usable());
+    let has_name = |head: &RunHead| name_of(history, head) == Some(named);
+    match named {
+        "last" | "previous" => {
+            let last = usable().next().with_context(|| match history.runs.is_empty() {
+                false => "all runs here are foreign (not signed with your key)",
+                true => "nothing has been run here yet",
+            })?;
+            let previous = || usable().nth(1).context("there is no run before the last one");
+            if named == "last" { Ok(last) } else { previous() }
+        }
+        _ if usable().any(has_name) => {
+            // An id may begin with a name since another machine recorded it, or two machines named runs.
+            let mut found = usable().filter(|head| has_name(head) || head.run_id.starts_with(named));
+            match (found.next(), found.next()) {
+                (Some(one), None) => Ok(one),
+                _ => bail!("{named:?} stands for more than one run; use the beginning of an id"),
+            }
+        }
+        _ => {
+            // One id may be the beginning of another.
+            let whole: Vec<&RunHead> = usable().filter(|head| head.run_id == named).collect();
+            let found = match whole.is_empty() {
+                true => usable().filter(|head| is_named(head, named)).collect(),
+                false => whole,
+            };
+            match found.as_slice() {
+                [one] => Ok(one),
+                [] => Err(not_found(history, named)),
+                [first, ..] if first.run_id == named => bail!(
+                    "more than one result has the id {named:?}; name the file, for example {}",
+                    shell_word(&first.path.display().to_string())
+                ),
+                _ => bail!("more than one run id begins with {named:?}; use more of its characters"),
+            }
+        }
+    }
+}
+
+/// Whether the id begins with a text, or that of a result of ADK ends with it: its end is the time.
+fn is_named(head: &RunHead, named: &str) -> bool {
+    let end = named.trim_start_matches('…');
+    head.run_id.starts_with(named) || (!head.is_evaltrail() && !end.is_empty() && head.run_id.ends_with(end))
+}
+
+fn not_found(history: &History, named: &str) -> anyhow::Error {
+    match history.runs.iter().find(|head| head.run_id.starts_with(named)) {
+        Some(head) => anyhow::anyhow!("run {} is foreign (it is not signed with your key)", head.run_id),
+        None => anyhow::anyhow!("no run id begins with {named:?}"),
+    }
 }

@@ -2,6 +2,7 @@
 
 mod accept;
 mod addresses;
+mod adk_order;
 mod agent_turn;
 mod agents;
 mod agents_init;
@@ -110,8 +111,10 @@ pub fn main() -> anyhow::Result<Exit> {
     let cli = addresses::with_copies(cli)?;
     match cli.command {
         None => explore::open(cli.path, cli.theme, cli.columns),
-        Some(Command::Run(args)) if args.watch => watch::run_and_watch(&args),
-        Some(Command::Run(args)) => run::run(&args),
+        Some(Command::Run(args)) => {
+            let args = adk_order::with_agent(*args);
+            if args.watch { watch::run_and_watch(&args) } else { run::run(&args) }
+        }
         Some(Command::Score(args)) => run::score(*args),
         Some(Command::List(args)) => list::list(args),
         Some(Command::Check(args)) => check::check(args),

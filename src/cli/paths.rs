@@ -1,7 +1,7 @@
 //! Parses `PATH[:id,id]`, and finds the files and cases.
 
 use super::addresses::title_of_copy;
-use super::args::CaseArgs;
+use super::args::{CaseArgs, Cli};
 use super::output::tell;
 use crate::domain::clean_line;
 use crate::domain::stored_path::path_below;
@@ -11,6 +11,7 @@ use crate::runner::Selection;
 use crate::store::read_text_file;
 use crate::workspace::{SetPath, Workspace};
 use anyhow::{Context, bail};
+use clap::CommandFactory;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -89,9 +90,21 @@ pub(super) fn place_of(root: &Path) -> String {
         Some(current) if current.starts_with(&root) => ".".into(),
         Some(current) => {
             let below = root.strip_prefix(&current).unwrap_or(&root);
-            shell_word(&below.display().to_string())
+            path_word(below)
         }
-        None => shell_word(&root.display().to_string()),
+        None => path_word(&root),
+    }
+}
+
+/// A path as a word of a command of evaltrail, where a folder with the name of a subcommand is not taken for it.
+pub(super) fn path_word(path: &Path) -> String {
+    let shown = path.display().to_string();
+    let is_subcommand = Cli::command()
+        .get_subcommands()
+        .any(|command| command.get_name() == shown || command.get_all_aliases().any(|alias| alias == shown));
+    match is_subcommand || shown == "help" || shown.starts_with('-') {
+        true => shell_word(&format!("./{shown}")),
+        false => shell_word(&shown),
     }
 }
 
@@ -214,5 +227,15 @@ mod tests {
         assert_eq!(split("missing.json:case1"), target("missing.json", &["case1"]));
         #[cfg(not(windows))]
         assert_eq!(split("a:case1"), target("a", &["case1"]));
+    }
+
+    #[test]
+    fn a_folder_with_the_name_of_a_subcommand_is_a_path() {
+        let word = |path: &str| path_word(Path::new(path));
+        assert_eq!(["agents", "run", "help", "-x"].map(word), ["./agents", "./run", "./help", "./-x"]);
+        assert_eq!(["desk", "agents/desk", "my agents"].map(word), ["desk", "agents/desk", "'my agents'"]);
+        for command in Cli::command().get_subcommands() {
+            assert_eq!(word(command.get_name()), format!("./{}", command.get_name()));
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! The progress of a run: a line that is redrawn on a terminal, plain lines elsewhere.
 
 use super::output::say;
-use crate::domain::{AttemptSummary, Progress, RunState, Status, clean_line};
-use crate::report::{Paint, case_line};
+use crate::domain::{EndedAttempt, Progress, RunState, Status, clean_line};
+use crate::report::{Paint, case_line, turn_lines};
 use std::io::{self, IsTerminal, Write};
 
 /// Which finished cases are printed.
@@ -29,7 +29,7 @@ impl Reporter {
         Reporter { paint, verbosity, lines, live: live && verbosity != Verbosity::Quiet, drawn: false }
     }
 
-    pub(super) fn finished(&mut self, state: &RunState, attempt: &AttemptSummary) {
+    pub(super) fn finished(&mut self, state: &RunState, attempt: &EndedAttempt) {
         let passed = attempt.status == Status::Passed;
         let wanted = match self.verbosity {
             Verbosity::Verbose => true,
@@ -38,7 +38,14 @@ impl Reporter {
         };
         if self.lines && wanted {
             self.erase();
-            self.lines = say(&case_line(state, attempt, self.paint));
+            let mut lines = case_line(state, attempt, self.paint);
+            if self.verbosity == Verbosity::Verbose {
+                lines += &match attempt.read() {
+                    Ok(whole) => turn_lines(&whole, self.paint),
+                    Err(why) => format!("\n      the turns cannot be read: {}", clean_line(&why)),
+                };
+            }
+            self.lines = say(&lines);
         }
     }
 

@@ -428,7 +428,7 @@ pub(super) fn without_reader(error: std::io::Error) -> std::io::Result<()> {
 /// Writes the requested reports, and returns the errors.
 pub(super) fn write_reports(reports: &[ReportTo], state: &RunState) -> Vec<anyhow::Error> {
     let write = |ReportTo { format, file }: &ReportTo| {
-        let written = fill_result(file, |out| format.write(state, out));
+        let written = fill_result(file, |out| format.write_named(state, file, out));
         written.with_context(|| format!("--report {}", file.display()))
     };
     reports.iter().filter_map(|to| write(to).err()).collect()

@@ -91,7 +91,7 @@ pub(super) struct CaseArgs {
     /// Print only cases that did not pass
     #[arg(short, long)]
     pub(super) quiet: bool,
-    /// Print cases that passed as well, also on a terminal
+    /// Print cases that passed as well, also on a terminal, and the expected and actual response and calls of each turn
     #[arg(short, long)]
     pub(super) verbose: bool,
 }

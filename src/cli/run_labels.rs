@@ -54,6 +54,9 @@ fn found(args: &OneRunArgs) -> anyhow::Result<(Workspace, LoadedRun)> {
     copy_at(&mut folder)?;
     let workspace = Workspace::open(&folder)?;
     let run = find_run(&workspace, &args.run)?;
+    if !run.is_signed {
+        bail!("{} is a result of ADK; only runs of evaltrail can be named, pinned and deleted", id_of(&run));
+    }
     Ok((workspace, run))
 }
 

@@ -28,9 +28,9 @@ pub(super) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
     }
     let workspace = Workspace::open(&args.folder)?;
     let history = history_of(&workspace);
-    let shown = history.runs.iter().take(args.limit.unwrap_or(usize::MAX));
+    let shown = || history.runs.iter().take(args.limit.unwrap_or(usize::MAX));
     if args.json {
-        let runs: Vec<Value> = shown.map(|head| run_json(&history, head, &workspace.root)).collect();
+        let runs: Vec<Value> = shown().map(|head| run_json(&history, head, &workspace.root)).collect();
         let unreadable = history.unreadable.iter();
         let unreadable: Vec<Value> = unreadable
             .map(|(path, error)| json!({"path": path.display().to_string(), "error": clean_line(error)}))
@@ -50,21 +50,23 @@ pub(super) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
         }
         return Ok(Exit::Success);
     }
+    // An id is shown in full, so that it can be copied.
+    let width = shown().map(|head| clean_line(&head.run_id).chars().count()).max().unwrap_or(0).max(14);
     say(&paint.faint(&format!(
-        "{:<14} {:<16} {:>8} {:>7} {:>7} {:>10} {:>7}  {}",
+        "{:<width$} {:<16} {:>8} {:>7} {:>7} {:>10} {:>7}  {}",
         "run", "started (UTC)", "passed", "failed", "errored", "not judged", "seconds", "what"
     )));
-    for head in shown {
-        if !say(&run_line(&history, head, &workspace.root, paint)) {
+    for head in shown() {
+        if !say(&run_line(&history, head, &workspace.root, width, paint)) {
             break;
         }
     }
     Ok(Exit::Success)
 }
 
-fn run_line(history: &History, head: &RunHead, root: &Path, paint: Paint) -> String {
+fn run_line(history: &History, head: &RunHead, root: &Path, width: usize, paint: Paint) -> String {
     let totals = &head.totals;
-    let id: String = clean_line(&head.run_id).chars().take(14).collect();
+    let id = clean_line(&head.run_id);
     let started = started_words(&head.started);
     let passed = format!("{}/{}", totals.passed, head.attempts);
     let count = |status: Status, count: usize, width: usize| match count {
@@ -73,7 +75,7 @@ fn run_line(history: &History, head: &RunHead, root: &Path, paint: Paint) -> Str
     };
     let seconds = head.duration_s.map_or("·".into(), |seconds| format!("{seconds:.1}"));
     format!(
-        "{id:<14} {started:<16} {passed:>8} {} {} {} {seconds:>7}  {}",
+        "{id:<width$} {started:<16} {passed:>8} {} {} {} {seconds:>7}  {}",
         count(Status::Failed, totals.failed, 7),
         count(Status::Errored, totals.errored, 7),
         count(Status::NotEvaluated, totals.not_evaluated, 10),

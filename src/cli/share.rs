@@ -5,13 +5,14 @@ use super::args::{ExportArgs, OpenArgs};
 use super::find_run::find_run;
 use super::output::tell;
 use super::own_files::{RunFile, exported, run_file};
+use super::paths::path_word;
 use super::terminal::no_terminal;
 use crate::domain::clean_line;
 use crate::explorer::{Explorer, OpenedRunFile, explore};
 use crate::formats::ColumnMap;
 use crate::process::{PrivateFolder, remove_private_folders_on_signals};
 use crate::runner;
-use crate::store::unpack_run;
+use crate::store::{file_id, unpack_run};
 use crate::workspace::Workspace;
 use anyhow::Context;
 use std::path::Path;
@@ -19,15 +20,17 @@ use std::path::Path;
 pub(super) fn export(args: ExportArgs) -> anyhow::Result<Exit> {
     let workspace = Workspace::open(&args.folder)?;
     let run = find_run(&workspace, &args.run)?;
-    let to = args.output.unwrap_or_else(|| format!("run-{}.evaltrail", run.state.plan.run_id).into());
+    let to =
+        args.output.unwrap_or_else(|| format!("run-{}.evaltrail", file_id(&run.state.plan.run_id)).into());
     if to.exists() && !args.force {
         anyhow::bail!("{}: the file exists already; --force replaces it", to.display());
     }
     runner::export(&workspace, &run, &to).with_context(|| to.display().to_string())?;
-    let shown = to.display();
     tell(&format!(
-        "run {} is in {shown}, without known secrets; evaltrail open {shown} opens it anywhere",
-        clean_line(&run.state.plan.run_id)
+        "run {} is in {}, without known secrets; evaltrail open {} opens it anywhere",
+        clean_line(&run.state.plan.run_id),
+        to.display(),
+        path_word(&to)
     ));
     Ok(Exit::Success)
 }

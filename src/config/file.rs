@@ -26,6 +26,8 @@ pub struct ConfigFile {
     pub agent_jobs: BTreeMap<String, u32>,
     /// How tools are answered, for agents that specify it.
     pub agent_tools: BTreeMap<String, ToolsSpec>,
+    /// The name of the agent of all sets, unless a command names another.
+    pub agent: Option<String>,
     /// Maximum number of concurrent attempts.
     pub jobs: Option<u32>,
     /// Time limit for one attempt.
@@ -85,6 +87,7 @@ struct Raw {
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct RawRun {
+    agent: Option<String>,
     jobs: Option<u32>,
     timeout: Option<String>,
     repeat: Option<u32>,
@@ -158,6 +161,7 @@ impl ConfigFile {
             agents,
             agent_jobs,
             agent_tools,
+            agent: raw.run.agent,
             jobs: raw.run.jobs,
             timeout: timeout.map_err(|why| ConfigProblem(format!("[run] timeout: {why}")))?,
             repeat: raw.run.repeat,
@@ -274,6 +278,10 @@ mod tests {
         let unknown =
             "[run]\njobs = 2\n\n[agents.f]\nkind = \"http\"\nurl = \"http://x/\"\nfrom = { a = \"b\" }\n";
         assert!(said(unknown).starts_with("line 7: [agents.f]: unknown field `from`"), "{}", said(unknown));
+        assert_eq!(
+            ConfigFile::parse("[run]\nagent = \"home\"", Path::new("/w")).unwrap().agent.as_deref(),
+            Some("home")
+        );
         assert!(said("[agents.x]\nkind = \"adk\"").contains("[agents.x]: an adk agent has either"));
         assert!(said("[agents.x]\nkind = \"adk\"\nstart = \"adk\"").contains("{port}"));
         assert!(said("[run]\ngate = 1.5").contains("[run] gate: \"1.5\" is not all, mean, or a share"));

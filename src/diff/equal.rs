@@ -90,6 +90,23 @@ pub fn json_equal(a: &Value, b: &Value) -> bool {
     }
 }
 
+fn same_call(a: &ToolCall, b: &ToolCall) -> bool {
+    let is_same = match (&a.args, &b.args) {
+        (None, None) => true,
+        (Some(a), Some(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, x)| b.get(key).is_some_and(|y| json_equal(x, y)))
+        }
+        _ => false,
+    };
+    a.name == b.name && is_same
+}
+
+/// Whether two lists of calls are the same in two versions of a case: by name and arguments, numbers by their values.
+/// Unlike in scores, `true` is not 1.
+pub fn same_calls(a: &[&ToolCall], b: &[&ToolCall]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_call(a, b))
+}
+
 /// A number as in Python: an integer of any size (its digits), or a float.
 enum Numeric {
     Whole(String),

@@ -86,10 +86,32 @@ impl Trajectory {
 
     /// Moves a call with its response to another position.
     pub fn move_call(&mut self, from: usize, to: usize) {
-        if from != to
-            && let Some((call, response)) = self.remove_call(from)
-        {
+        if from == to {
+            return;
+        }
+        let model_call = self.event_of_single_call(from);
+        if let Some((call, response)) = self.remove_call(from) {
             self.insert_call(to, call, response);
+            self.restore_model_call(to, model_call);
+        }
+    }
+
+    /// The event that contains this call and nothing else: it is removed with the call.
+    fn event_of_single_call(&self, at: usize) -> Option<InvocationEvent> {
+        let (event, _) = call_place(self.events()?, at)?;
+        let event = self.events()?.get(event)?;
+        let is_alone = event.content.as_ref().is_some_and(|content| content.parts.len() == 1);
+        is_alone.then(|| event.clone())
+    }
+
+    /// Gives the event that contains this call and nothing else what a model's call reported in another event.
+    fn restore_model_call(&mut self, at: usize, model_call: Option<InvocationEvent>) {
+        let (Trajectory::Events(events) | Trajectory::Partial(events)) = self else { return };
+        let Some(((event, _), before)) = call_place(events, at).zip(model_call) else { return };
+        let event = &mut events[event];
+        if event.usage.is_none() && event.content.as_ref().is_some_and(|content| content.parts.len() == 1) {
+            let content = event.content.take();
+            *event = InvocationEvent { content, ..before };
         }
     }
 

@@ -1,6 +1,6 @@
 //! The outcomes of a case over the past runs: since when it fails, and a sparkline.
 
-use crate::analysis::{CasePoint, FailingSince, block, failing_since};
+use crate::analysis::{CasePoint, block, failing_since};
 use crate::domain::Status;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::model::Model;
@@ -41,10 +41,11 @@ pub(crate) fn since_words(model: &Model, case: CaseRef) -> Option<String> {
     let Some(last_passed) = since.last_passed.map(run) else {
         let all = if model.trends.is_complete { "its" } else { "its latest" };
         let words = if since.is_flaky { "not all attempts passed" } else { "did not pass" };
-        return Some(format!("{words} in any of {all} {} runs{}", since.runs, criteria_words(&since)));
+        let has_others = points.iter().any(|point| point.criteria != since.first.criteria);
+        let criteria = if has_others { " with these criteria" } else { "" };
+        return Some(format!("{words} in any of {all} {} runs{criteria}", since.runs));
     };
     let count = if since.runs == 1 { String::new() } else { format!(", {} runs", since.runs) };
-    let count = count + &criteria_words(&since);
     let passed = named(model, last_passed) + &since.last_passed.map(rate_words).unwrap_or_default();
     let mut changed = changes(last_passed, first, &model.sets[case.set].path.path);
     if since.was_edited() {
@@ -59,14 +60,6 @@ pub(crate) fn since_words(model: &Model, case: CaseRef) -> Option<String> {
     Some(format!("{words} {first}{count}; passed before in {passed}{changed}"))
 }
 
-/// How many of these runs had other criteria than the latest one; empty if none had.
-fn criteria_words(since: &FailingSince) -> String {
-    match since.other_criteria {
-        0 => String::new(),
-        count => format!(" ({count} of them with other criteria)"),
-    }
-}
-
 /// How many attempts of the case passed in a run, where there were several: more attempts fail together more often.
 fn rate_words(point: CasePoint) -> String {
     if point.evaluated > 1 {
@@ -79,7 +72,7 @@ fn rate_words(point: CasePoint) -> String {
 /// A run by its id, its time and the commit of the workspace then.
 fn named(model: &Model, head: &RunHead) -> String {
     let commit = head.commit.as_ref().map(|commit| format!(", commit {}", short(commit))).unwrap_or_default();
-    format!("run {} ({}{commit})", short(&head.run_id), model.started_words(&head.started))
+    format!("run {} ({}{commit})", head.short_id(), model.started_words(&head.started))
 }
 
 /// The beginning of an id.

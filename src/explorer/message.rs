@@ -38,8 +38,6 @@ pub enum Msg {
     Resize(u16, u16),
     /// The current time, in seconds since the explorer opened.
     Tick(f64),
-    /// A frame was drawn: the time after it, in seconds since the explorer opened.
-    Drawn(f64),
     /// Concerns files of eval sets.
     Sets(SetMsg),
     /// Concerns results.

@@ -197,8 +197,8 @@ pub struct Notice {
     pub text: String,
     /// Whether it is an error.
     pub bad: bool,
-    /// When to hide it, in seconds since the explorer opened; `None` until it has been drawn.
-    pub until: Option<f64>,
+    /// When to hide it, in seconds since the explorer opened.
+    pub until: f64,
     /// What it is about: the message log has the latest notice about each topic.
     pub topic: String,
     /// The number of notices about the topic so far.

@@ -42,10 +42,6 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             global::tick(model, now);
             Vec::new()
         }
-        Msg::Drawn(now) => {
-            global::drawn(model, now);
-            Vec::new()
-        }
         Msg::Sets(msg) => sets(model, msg),
         Msg::Results(msg) => results(model, msg),
         Msg::History(msg) => past_runs(model, msg),

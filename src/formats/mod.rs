@@ -50,7 +50,8 @@ pub use edit::{
 pub use foreign::{ReadAs, of_bytes as what_bytes_are};
 pub use form::Form;
 pub use messages::{
-    Message, MessageRole, StoredSession, first_words, read_message, read_session, saved_conversations,
+    Message, MessageRole, StateBefore, StoredSession, first_words, read_message, read_session,
+    saved_conversations,
 };
 pub use notes::Notes;
 pub use own::{OwnFile, REPORT_COLUMNS, REPORT_KEY, RESULT_ID, is_own_result, own_file};

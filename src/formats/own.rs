@@ -69,6 +69,7 @@ fn is_csv_report(head: &str) -> bool {
     let line = head.lines().next().unwrap_or_default();
     let columns: Vec<&str> = line.split([',', ';', '\t']).map(|name| name.trim_matches('"')).collect();
     columns.starts_with(&REPORT_COLUMNS[..IDENTIFYING_COLUMNS])
+        || columns.starts_with(&[REPORT_KEY, "eval_case_id"])
 }
 
 fn json_file(head: &str) -> Option<OwnFile> {
@@ -113,6 +114,7 @@ mod tests {
 
     #[test]
     fn results_are_told_from_data_sets() {
+        assert!(is_own_result("evaltrail,eval_case_id,prompt,reference\n"));
         let report = format!("{},prompt/score\n", REPORT_COLUMNS.join(","));
         for own in [
             report.as_str(),

@@ -1,17 +1,18 @@
 //! The index of runs: their cases and results in numbers, so that not every run has to be read. It can be rebuilt from
 //! the runs at any time, so it is stored in the cache folder.
 
+use super::adk_results::{ended_attempt, open_result};
 use super::criteria::{DecidingMetrics, criteria_id, scoring_of};
 use super::outcomes::OutcomesCache;
 use crate::domain::{
-    AttemptSummary, Criterion, PlannedSet, RunBy, RunPlan, RunRef, Shard, Spent, Totals, rfc3339,
-    stored_path, unix_seconds,
+    AttemptKey, AttemptSummary, Criterion, InMemory, PlannedSet, RunBy, RunPlan, RunRef, Shard, Spent,
+    Totals, rfc3339, stored_path, unix_seconds,
 };
 use crate::formats::adk::{ResultFile, app_history, storage_history};
-use crate::metrics::{Aggregate, Aggregation};
+use crate::metrics::{Aggregate, Aggregation, criterion_of};
 use crate::store::{
     LoadedRun, Places, RunKey, RunLabel, baseline_run_id, fingerprint, load_run, read_run_labels,
-    read_text_file, run_folders, write_whole,
+    run_folders, write_whole,
 };
 use rayon::iter::Either;
 use rayon::prelude::*;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 /// The version of the format of the index. An index with another version is rebuilt.
-const FORMAT: u32 = 10;
+const FORMAT: u32 = 11;
 
 /// A summary of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -88,10 +89,14 @@ pub enum RunSource {
         app_dir: PathBuf,
         /// The set's id in the result.
         set_id: String,
-        /// Whether evaltrail wrote the file at the end of a run.
+        /// Whether evaltrail wrote the file at the end of a run, which is not here any more.
         by_evaltrail: bool,
-        /// The results; empty if evaltrail wrote the file, because the run contains them.
+        /// The id of that run, if the file contains it.
+        copied_run: Option<String>,
+        /// The results.
         results: SetResults,
+        /// A hash of the criteria that decided, with all their options.
+        criteria_id: u64,
     },
 }
 
@@ -143,11 +148,24 @@ impl RunHead {
     /// The reference to the run that its results contain.
     pub fn run_ref(&self) -> RunRef {
         let by = match &self.source {
-            RunSource::Adk { by_evaltrail: false, .. } => RunBy::Adk,
+            RunSource::Adk { .. } => RunBy::Adk,
             RunSource::Evaltrail { is_foreign: true, .. } => RunBy::Foreign,
             _ => RunBy::Evaltrail,
         };
         RunRef { id: self.run_id.clone(), started: self.started.clone(), by }
+    }
+
+    /// The id, shortened for a column: its beginning, or the end of that of a result of ADK, which begins with the names of
+    /// the application and the set.
+    pub fn short_id(&self) -> String {
+        const SHOWN: usize = 12;
+        let length = self.run_id.chars().count();
+        match &self.source {
+            RunSource::Adk { .. } if length > SHOWN => {
+                std::iter::once('…').chain(self.run_id.chars().skip(length + 1 - SHOWN)).collect()
+            }
+            _ => self.run_id.chars().take(SHOWN).collect(),
+        }
     }
 
     /// A set of the run; `None` for results of ADK.
@@ -168,14 +186,14 @@ impl RunHead {
         matches!(self.source, RunSource::Evaltrail { is_foreign: true, .. })
     }
 
-    /// Whether it is a file that evaltrail wrote for ADK at the end of a run, which is listed itself.
-    pub fn is_copy(&self) -> bool {
-        matches!(self.source, RunSource::Adk { by_evaltrail: true, .. })
+    /// Whether other commands can use it: it is one of this user's runs, or a result of ADK.
+    pub fn is_usable(&self) -> bool {
+        !self.is_foreign()
     }
 
-    /// Whether it is part of trends: it is not foreign, not a copy for ADK, not part of a merged run, and of all turns.
+    /// Whether it is part of trends: it is not foreign, not part of a merged run, and of all turns.
     pub fn is_in_trends(&self) -> bool {
-        !self.is_foreign() && !self.is_copy() && !self.is_in_merged && self.turn.is_none()
+        !self.is_foreign() && !self.is_in_merged && self.turn.is_none()
     }
 
     /// Whether it is complete and no result is missing, so that it cannot be resumed.
@@ -281,6 +299,7 @@ impl History {
             }
         }
         let mut runs: Vec<RunHead> = entries.into_iter().map(|entry| entry.head).collect();
+        remove_copies(&mut runs);
         sort_newest_first(&mut runs);
         mark_merged(&mut runs);
         History {
@@ -297,6 +316,24 @@ impl History {
     pub fn ours(&self) -> impl Iterator<Item = &RunHead> {
         self.runs.iter().filter(|head| head.is_ours())
     }
+}
+
+/// Removes the files that evaltrail wrote for ADK at the end of a run that is there too. A file without the id of its run is
+/// from an older version: it was written after the run started.
+fn remove_copies(runs: &mut Vec<RunHead>) {
+    let started = |head: &RunHead| unix_seconds(&head.started).unwrap_or(f64::MIN);
+    let own: HashMap<String, f64> = runs
+        .iter()
+        .filter(|head| head.is_evaltrail())
+        .map(|head| (head.run_id.clone(), started(head)))
+        .collect();
+    runs.retain(|head| match &head.source {
+        RunSource::Adk { by_evaltrail: true, copied_run: Some(run), .. } => !own.contains_key(run),
+        RunSource::Adk { by_evaltrail: true, copied_run: None, .. } => {
+            own.values().all(|began| *began > started(head))
+        }
+        _ => true,
+    });
 }
 
 /// Marks the shards, and the earlier merged runs of shards, whose results are in a merged run of this user, too. The runs
@@ -333,11 +370,10 @@ fn sort_newest_first(runs: &mut [RunHead]) {
     runs.sort_by(|a, b| newness(b).total_cmp(&newness(a)));
 }
 
-/// When a run started. A result file that evaltrail wrote comes last, because it contains less than its run. So does a
-/// foreign run, because it must not hide the user's own runs.
+/// When a run started. A foreign run comes last, because it must not hide the user's own runs.
 fn time_of(head: &RunHead) -> f64 {
     match head.source {
-        RunSource::Adk { by_evaltrail: true, .. } | RunSource::Evaltrail { is_foreign: true, .. } => f64::MIN,
+        RunSource::Evaltrail { is_foreign: true, .. } => f64::MIN,
         _ => unix_seconds(&head.started).unwrap_or(f64::MIN),
     }
 }
@@ -382,7 +418,7 @@ pub(super) fn stamp_of(path: &Path, is_file: bool) -> Vec<(u64, u128)> {
 fn read_head(path: &Path, app_dir: Option<&Path>, key: Option<&RunKey>) -> Result<RunHead, String> {
     match app_dir {
         None => load_run(path, key).map(|run| head_of_run(path, &run)).map_err(|error| error.to_string()),
-        Some(app_dir) => open_result(path).map(|file| head_of_result(path, app_dir, &file)),
+        Some(app_dir) => open_result(path).map(|file| head_of_result(path, app_dir, &Arc::new(file))),
     }
 }
 
@@ -421,6 +457,8 @@ fn head_of_run(path: &Path, run: &LoadedRun) -> RunHead {
     let mut cases = vec![0; plan.sets.len()];
     plan.cases.iter().for_each(|case| cases[case.set] += 1);
     let sets = plan.sets.iter().zip(cases).zip(by_set);
+    // A filter may leave no case of a set.
+    let sets = sets.filter(|((_, cases), _)| *cases > 0);
     let sets = sets.map(|((set, cases), results)| counted(set, cases, results.finish(), plan)).collect();
     RunHead {
         run_id: plan.run_id.clone(),
@@ -495,19 +533,31 @@ fn result_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths.into_iter().filter(is_result).collect())
 }
 
-/// The attempts of a result; none if evaltrail wrote the file, because the run contains them.
-pub(super) fn attempts_of_result(file: &ResultFile) -> Vec<AttemptSummary> {
-    match file.by_evaltrail() {
-        true => Vec::new(),
-        false => (0..file.entries.len()).filter_map(|at| Some(file.attempt(at).ok()?.summary())).collect(),
-    }
+/// The attempts of a result.
+pub(super) fn attempts_of_result(file: &Arc<ResultFile>) -> Vec<AttemptSummary> {
+    let key = |at: usize| AttemptKey { case: at, attempt: file.entries[at].attempt };
+    let attempt = |at: usize| ended_attempt(file, at, key(at), None, InMemory::Summary);
+    (0..file.entries.len()).map(|at| attempt(at).summary().clone()).collect()
 }
 
-fn head_of_result(path: &Path, app_dir: &Path, file: &ResultFile) -> RunHead {
+/// A hash of the criteria of a result's metrics with thresholds.
+fn criteria_of_result(file: &ResultFile) -> u64 {
+    let mut found: BTreeMap<String, Criterion> = BTreeMap::new();
+    for attempt in (0..file.entries.len()).filter_map(|at| file.attempt(at).ok()) {
+        for metric in attempt.metrics.iter().filter(|metric| metric.threshold.is_some()) {
+            found.entry(metric.metric.clone()).or_insert_with(|| criterion_of(metric));
+        }
+    }
+    criteria_id(&found.into_values().collect::<Vec<_>>())
+}
+
+fn head_of_result(path: &Path, app_dir: &Path, file: &Arc<ResultFile>) -> RunHead {
     let mut totals = Totals::default();
-    file.entries.iter().filter_map(|entry| entry.status).for_each(|status| totals.add(status));
     let mut results = CollectedResults::default();
-    attempts_of_result(file).iter().for_each(|attempt| results.add(attempt));
+    for attempt in &attempts_of_result(file) {
+        totals.add(attempt.status);
+        results.add(attempt);
+    }
     RunHead {
         run_id: file.id.clone(),
         path: path.to_path_buf(),
@@ -517,7 +567,9 @@ fn head_of_result(path: &Path, app_dir: &Path, file: &ResultFile) -> RunHead {
             app_dir: app_dir.to_path_buf(),
             set_id: file.set_id.clone(),
             by_evaltrail: file.by_evaltrail(),
+            copied_run: file.copied_run(),
             results: results.finish(),
+            criteria_id: criteria_of_result(file),
         },
         agent: String::new(),
         criteria: Vec::new(),
@@ -533,15 +585,6 @@ fn head_of_result(path: &Path, app_dir: &Path, file: &ResultFile) -> RunHead {
         merged: Vec::new(),
         is_in_merged: false,
     }
-}
-
-/// The maximum size of a result file, in bytes.
-const LARGEST_RESULT: u64 = 1 << 30;
-
-pub(super) fn open_result(path: &Path) -> Result<ResultFile, String> {
-    let named = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let text = read_text_file(path, LARGEST_RESULT).map_err(|error| named(&error))?;
-    ResultFile::open(Arc::from(text)).map_err(|error| named(&error))
 }
 
 #[cfg(test)]
@@ -579,7 +622,9 @@ mod tests {
             app_dir: "a".into(),
             set_id: "s".into(),
             by_evaltrail: false,
+            copied_run: None,
             results: SetResults::default(),
+            criteria_id: 0,
         };
         let foreign = RunSource::Evaltrail { sets: Vec::new(), is_foreign: true };
         let mut runs = vec![

@@ -1,8 +1,10 @@
 //! The latest result of every case, with its run, and whether the case was edited after the run.
 
-use super::index::{History, RunHead, RunSource, open_result};
+use super::adk_results::{CasesOfSet, ended_attempt, open_result};
+use super::index::{History, RunHead, RunSource};
+use super::place::place;
 use crate::domain::{
-    Attempt, AttemptRecords, Derivation, EndedAttempt, InMemory, PlannedSet, RunBy, RunRef, Status, Variant,
+    Attempt, AttemptKey, Derivation, EndedAttempt, InMemory, PlannedSet, RunBy, RunRef, Status, Variant,
 };
 use crate::formats::{Notes, SetFile};
 use crate::metrics::reevaluated_attempt;
@@ -120,8 +122,8 @@ impl PastResult {
 pub struct PastResults {
     /// The results, the oldest run first.
     pub results: Vec<PastResult>,
-    /// Why results are missing: each run, result file or result that cannot be read, with the error. Older results may be
-    /// shown instead.
+    /// Why results are missing: each run or result file that cannot be read, with the error. Older results may be shown
+    /// instead.
     pub unreadable: Vec<String>,
 }
 
@@ -291,15 +293,19 @@ pub(super) fn matching<'a>(
 
 fn results_of(head: &RunHead, sets: &[HistorySet], key: Option<&RunKey>, in_memory: InMemory) -> PastResults {
     let read = match &head.source {
-        RunSource::Evaltrail { .. } => of_run(head, sets, key, in_memory).map(PastResults::from),
+        RunSource::Evaltrail { .. } => of_run(head, sets, key, in_memory),
         RunSource::Adk { app_dir, set_id, .. } => match matching(sets, app_dir, set_id).first() {
             Some(set) => of_adk(head, set, in_memory),
-            None => Ok(PastResults::default()),
+            None => Ok(Vec::new()),
         },
     };
     let failed = |error| PastResults { results: Vec::new(), unreadable: vec![error] };
     // A run that was removed since it was listed has no results.
-    read.unwrap_or_else(|error| if head.path.exists() { failed(error) } else { PastResults::default() })
+    match read {
+        Ok(results) => results.into(),
+        Err(error) if head.path.exists() => failed(error),
+        Err(_) => PastResults::default(),
+    }
 }
 
 fn of_run(
@@ -336,41 +342,24 @@ fn of_run(
 }
 
 /// Errors: the file cannot be read.
-fn of_adk(head: &RunHead, set: &HistorySet, in_memory: InMemory) -> Result<PastResults, String> {
+fn of_adk(head: &RunHead, set: &HistorySet, in_memory: InMemory) -> Result<Vec<PastResult>, String> {
     let file = open_result(&head.path).map(Arc::new)?;
-    let mut unreadable = Vec::new();
-    let records: Arc<dyn AttemptRecords> = file.clone();
     let origin = ResultOrigin::new(&set.path, Arc::new(head.run_ref()));
+    let mut cases = CasesOfSet::of(Some(set.file));
     let mut found: Vec<PastResult> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
-    for at in 0..file.entries.len() {
-        let eval_id = file.entries[at].eval_id.clone();
-        let attempt = match file.attempt(at) {
-            Ok(attempt) => attempt,
-            Err(error) => {
-                unreadable.push(format!("{}: {eval_id}: {error}", head.path.display()));
-                continue;
-            }
-        };
+    for (at, entry) in file.entries.iter().enumerate() {
+        let eval_id = entry.eval_id.clone();
+        let case = cases.get(&eval_id).map(|(_, case)| case);
         let place = *places.entry(eval_id.clone()).or_insert_with(|| {
             let (origin, content, attempts) = (origin.clone(), String::new(), Vec::new());
             found.push(PastResult { origin, eval_id, content, attempts, planned: None, found: None });
             found.len() - 1
         });
-        let ended = EndedAttempt::recorded(attempt, file.recorded_at(at), &records, in_memory);
-        found[place].attempts.push(Arc::new(ended));
+        let key = AttemptKey { case: at, attempt: entry.attempt };
+        found[place].attempts.push(Arc::new(ended_attempt(&file, at, key, case, in_memory)));
     }
-    Ok(PastResults { results: found, unreadable })
-}
-
-/// The position of a stored case in a file: by id, and for equal ids by content. `None` if there is no such case, or if
-/// it is ambiguous.
-pub fn place(file: &SetFile, eval_id: &str, content: &str) -> Option<usize> {
-    let mut positions = file.positions_of(eval_id);
-    let first = positions.next()?;
-    let Some(second) = positions.next() else { return Some(first) };
-    let is_it = |at: &usize| !content.is_empty() && file.content_hash(*at) == content;
-    [first, second].into_iter().chain(positions).find(is_it)
+    Ok(found)
 }
 
 /// The latest result of a case, compared with the case as it is now.

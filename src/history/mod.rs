@@ -11,12 +11,15 @@
 //!
 //! A stored case is identified by its file, its `eval_id` and its content hash, never by its position.
 
+mod adk_results;
+mod adk_run;
 mod criteria;
 mod index;
 mod latest;
 mod merge;
 mod outcomes;
 mod past_run;
+mod place;
 mod pushed;
 mod recorded;
 mod retention;
@@ -28,10 +31,11 @@ pub use criteria::CriteriaNumbers;
 pub use index::{History, MetricMean, RunHead, RunSource, SetCount, SetResults};
 pub use latest::{
     CaseResult, FoundCase, HistorySet, PastResult, PastResults, Reevaluated, ResultOrigin, case_results,
-    is_unchanged, is_unsteady, place, reevaluate,
+    is_unchanged, is_unsteady, reevaluate,
 };
 pub use merge::{MergeError, MergedRun, merge_one_shard, merge_shards};
 pub use past_run::{PastRun, PastSet};
+pub use place::place;
 pub use pushed::{DoneCases, PushedShards, ShardProgress, done_by_earlier_runs, pushed_shards};
 pub use recorded::recorded_results;
 pub use resume::{Resume, ResumedRun, unfinished};

@@ -1,12 +1,11 @@
 //! A past run with its cases as they were when it ran, independent of the files as they are now.
 
-use super::index::{History, RunHead, RunSource, open_result};
-use crate::domain::{
-    AttemptRecords, EndedAttempt, InMemory, PlannedCase, Quarantine, RunBy, RunRef, RunState,
-};
+use super::adk_run::run_of_result;
+use super::index::{History, RunHead, RunSource};
+use super::latest::HistorySet;
+use crate::domain::{EndedAttempt, InMemory, PlannedCase, Quarantine, RunBy, RunRef, RunState};
 use crate::formats::{RecordedCase, SetFile};
-use crate::store::load_run_with;
-use std::collections::HashMap;
+use crate::store::{LoadedRun, load_run_with};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -28,7 +27,7 @@ pub struct PastRun {
 pub struct PastSet {
     /// The file of the cases, which may have changed or no longer exist.
     pub path: PathBuf,
-    /// The name of the agent; empty for ADK's results, which do not contain one.
+    /// The name of the agent; for ADK's results, that of the agent's folder.
     pub agent: String,
     /// The cases as they were.
     pub file: Arc<SetFile>,
@@ -39,14 +38,20 @@ pub struct PastSet {
 }
 
 impl History {
-    /// Reads the state of a run of evaltrail. Errors: for example that the run was removed in the meantime.
-    pub fn run_state(&self, head: &RunHead) -> Result<RunState, String> {
-        let run = load_run_with(&head.path, self.key.as_ref(), InMemory::Whole);
-        run.map(|run| run.state).map_err(|error| error.to_string())
+    /// Reads a run. A result of ADK is the result of one of `sets`, or of a set that is no longer there. Errors: for example
+    /// that the run was removed in the meantime.
+    pub fn load(&self, head: &RunHead, sets: &[HistorySet]) -> Result<LoadedRun, String> {
+        match &head.source {
+            RunSource::Evaltrail { .. } => load_run_with(&head.path, self.key.as_ref(), InMemory::Whole)
+                .map_err(|error| error.to_string()),
+            RunSource::Adk { .. } => {
+                run_of_result(head, sets).map(|state| LoadedRun::of_result(head.path.clone(), state))
+            }
+        }
     }
 
-    /// Reads a run with its cases. Errors: for example that the run was removed in the meantime.
-    pub fn past_run(&self, head: &RunHead) -> Result<PastRun, String> {
+    /// Reads a run with its cases, like [`History::load`].
+    pub fn past_run(&self, head: &RunHead, sets: &[HistorySet]) -> Result<PastRun, String> {
         match &head.source {
             RunSource::Evaltrail { .. } => {
                 let run = load_run_with(&head.path, self.key.as_ref(), InMemory::Whole);
@@ -58,10 +63,9 @@ impl History {
                 let not_run = run.state.count_outstanding();
                 Ok(PastRun { run: Arc::new(reference), sets, not_run, damaged })
             }
-            RunSource::Adk { app_dir, set_id, .. } => {
-                let file = app_dir.join(set_id);
-                let set = set_of_result(head, file).ok_or("the result file cannot be read")?;
-                Ok(PastRun { run: Arc::new(head.run_ref()), sets: vec![set], not_run: 0, damaged: 0 })
+            RunSource::Adk { .. } => {
+                let sets = sets_of_run(&run_of_result(head, sets)?);
+                Ok(PastRun { run: Arc::new(head.run_ref()), sets, not_run: 0, damaged: 0 })
             }
         }
     }
@@ -89,24 +93,4 @@ fn sets_of_run(state: &RunState) -> Vec<PastSet> {
         PastSet { path: planned.path.clone(), agent: planned.agent_name.clone(), file, attempts, quarantines }
     };
     by_set.into_iter().enumerate().map(set).collect()
-}
-
-fn set_of_result(head: &RunHead, path: PathBuf) -> Option<PastSet> {
-    let file = open_result(&head.path).ok().map(Arc::new)?;
-    let records: Arc<dyn AttemptRecords> = file.clone();
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    let (mut cases, mut attempts): (Vec<RecordedCase>, Vec<Vec<Arc<EndedAttempt>>>) = Default::default();
-    for (at, entry) in file.entries.iter().enumerate() {
-        let Ok(attempt) = file.attempt(at) else { continue };
-        let ended = EndedAttempt::recorded(attempt, file.recorded_at(at), &records, InMemory::Whole);
-        let ended = Arc::new(ended);
-        let place = *places.entry(&entry.eval_id).or_insert_with(|| {
-            cases.push(RecordedCase { eval_id: entry.eval_id.clone(), attempt: Some(ended.clone()) });
-            attempts.push(Vec::new());
-            cases.len() - 1
-        });
-        attempts[place].push(ended);
-    }
-    let set = Arc::new(SetFile::of_recorded(cases, &file.set_id));
-    Some(PastSet { path, agent: String::new(), file: set, attempts, quarantines: Vec::new() })
 }

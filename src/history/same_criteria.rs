@@ -3,16 +3,23 @@
 use super::index::{RunHead, RunSource};
 use std::path::Path;
 
-/// What is known of the criteria of a set: a hash of them, unless ADK ran them, and the metrics that decided.
-type KnownCriteria<'a> = (Option<u64>, &'a [String]);
+/// What is known of the criteria of a set: a hash of them, which is comparable with that of a run of the same program, and
+/// the metrics that decided with their thresholds.
+struct KnownCriteria<'a> {
+    is_adk: bool,
+    id: u64,
+    deciding: &'a [String],
+}
 
 impl RunHead {
-    /// Whether a set was scored by other criteria than in another run. With a result of ADK, metrics and thresholds are
-    /// compared, because it has no more.
+    /// Whether a set was scored by other criteria than in another run. Of a run of evaltrail and a result of ADK, metrics
+    /// and thresholds are compared, because ADK writes the options of a criterion in its own form.
     pub fn has_other_criteria(&self, other: &RunHead, set: &Path) -> bool {
         match (self.known_criteria(set), other.known_criteria(set)) {
-            (Some((Some(a), _)), Some((Some(b), _))) => a != b,
-            (Some((_, a)), Some((_, b))) => a != b && !a.is_empty() && !b.is_empty(),
+            (Some(a), Some(b)) if a.is_adk == b.is_adk => a.id != b.id,
+            (Some(a), Some(b)) => {
+                a.deciding != b.deciding && !a.deciding.is_empty() && !b.deciding.is_empty()
+            }
             _ => false,
         }
     }
@@ -27,9 +34,12 @@ impl RunHead {
         match &self.source {
             RunSource::Evaltrail { .. } => {
                 let counted = self.set(set)?;
-                Some((Some(counted.criteria_id), &counted.results.criteria))
+                let (id, deciding) = (counted.criteria_id, counted.results.criteria.as_slice());
+                Some(KnownCriteria { is_adk: false, id, deciding })
             }
-            RunSource::Adk { results, .. } => Some((None, &results.criteria)),
+            RunSource::Adk { results, criteria_id, .. } => {
+                Some(KnownCriteria { is_adk: true, id: *criteria_id, deciding: &results.criteria })
+            }
         }
     }
 }

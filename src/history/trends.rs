@@ -1,7 +1,8 @@
 //! The outcomes of every case over the runs.
 
+use super::adk_results::open_result;
 use super::criteria::CriteriaNumbers;
-use super::index::{History, RunHead, RunSource, attempts_of_result, open_result, stamp_of};
+use super::index::{History, RunHead, RunSource, attempts_of_result, stamp_of};
 use super::latest::{HistorySet, matching};
 use super::outcomes::{CaseOutcomeLine, RunOutcomes, SetOutcomes, hash_of_id};
 use crate::analysis::CasePoint;
@@ -9,6 +10,7 @@ use crate::store::load_run;
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The outcomes of a run, with the files that they belong to.
 type OutcomesByFile = Vec<(PathBuf, SetOutcomes)>;
@@ -114,7 +116,7 @@ impl History {
                 // The index may be outdated.
                 if run.is_signed { RunOutcomes::of_run(&run.state) } else { RunOutcomes::default() }
             }
-            Some(_) => RunOutcomes::of_result(&attempts_of_result(&open_result(&head.path)?)),
+            Some(_) => RunOutcomes::of_result(&attempts_of_result(&Arc::new(open_result(&head.path)?))),
         };
         if let Some(cache) = &self.cache {
             cache.write(&head.path, &stamp, &outcomes);

@@ -5,6 +5,7 @@ use super::registry::unscored;
 use super::rules::compared_by;
 use super::scorer::Scorer;
 use super::variants::configured;
+use crate::diff::{json_equal, same_calls};
 use crate::domain::{
     Attempt, Conversation, Criterion, EvalCase, Invocation, MetricResult, Status, Variant,
     is_allowed_trajectory,
@@ -65,16 +66,9 @@ fn asks(turns: &[Invocation]) -> Vec<String> {
     turns.iter().map(|turn| turn.user.scored_text()).collect()
 }
 
-/// Whether two attempts have the same expectations. Ids and other details that no metric compares are ignored.
+/// Whether two attempts have the same expectations. Ids and other details that no metric compares are ignored, and numbers
+/// are compared by value: ADK writes `1e5` as `100000.0`.
 fn is_unchanged(a: &Attempt, b: &Attempt) -> bool {
-    let turn = |turn: &Invocation| {
-        let calls: Vec<(String, Option<Value>)> = turn
-            .calls()
-            .iter()
-            .map(|call| (call.name.clone(), call.args.clone().map(Value::Object)))
-            .collect();
-        (turn.user.scored_text(), turn.response_text(), calls)
-    };
     let rubrics = |attempt: &Attempt| {
         let turns = attempt.expected.iter().flat_map(|turn| turn.rubrics.clone());
         attempt.rubrics.iter().cloned().chain(turns).collect::<Vec<_>>()
@@ -84,10 +78,23 @@ fn is_unchanged(a: &Attempt, b: &Attempt) -> bool {
     };
     a.eval_id == b.eval_id
         && a.expected.len() == b.expected.len()
-        && a.expected.iter().zip(b.expected.iter()).all(|(a, b)| turn(a) == turn(b))
+        && a.expected.iter().zip(b.expected.iter()).all(|(a, b)| is_same_turn(a, b))
         && rubrics(a) == rubrics(b)
-        && state(a) == state(b)
-        && a.scenario == b.scenario
+        && are_same(state(a).as_ref(), state(b).as_ref())
+        && are_same(a.scenario.as_ref(), b.scenario.as_ref())
+}
+
+fn is_same_turn(a: &Invocation, b: &Invocation) -> bool {
+    a.user.scored_text() == b.user.scored_text()
+        && a.response_text() == b.response_text()
+        && same_calls(&a.calls(), &b.calls())
+}
+
+fn are_same(a: Option<&Value>, b: Option<&Value>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => json_equal(a, b),
+        (a, b) => a.is_none() && b.is_none(),
+    }
 }
 
 #[cfg(test)]
@@ -136,6 +143,28 @@ mod tests {
         let asked = reevaluated_attempt(&attempt, &case(turn("ho", "b")), &[]).unwrap();
         assert!(asked.metrics[0].explanation.contains("user messages or scenario changed"));
         assert_eq!(asked.status, Status::NotEvaluated);
+    }
+
+    /// ADK writes the numbers of a set in its own notation.
+    #[test]
+    fn the_notation_of_a_number_is_no_edit() {
+        let turn = |number: &str| {
+            let args = serde_json::from_str(&format!(r#"{{"amount": [{number}]}}"#)).unwrap();
+            let calls = vec![ToolCall::new("pay", Some(args))];
+            let trajectory = Trajectory::Listed { calls, responses: Vec::new(), texts: Vec::new() };
+            Invocation { trajectory, ..Invocation::default() }
+        };
+        let ran = |number: &str| Attempt {
+            expected: vec![turn(number)].into(),
+            ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "c")
+        };
+        for (spelled, written) in
+            [("1e5", "100000.0"), ("1E+2", "100"), ("1e16", "10000000000000000"), ("1.0E7", "1e7")]
+        {
+            assert_eq!(reevaluated_attempt(&ran(written), &case(turn(spelled)), &[]), None, "{spelled}");
+        }
+        assert!(reevaluated_attempt(&ran("1"), &case(turn("true")), &[]).is_some(), "true is not 1");
+        assert!(reevaluated_attempt(&ran("1e5"), &case(turn("1e6")), &[]).is_some());
     }
 
     /// Under rules ADK's metric is informational, also when its criterion has options, and stays so after an edit.

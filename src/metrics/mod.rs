@@ -19,6 +19,7 @@ mod agreement;
 mod argument_rule;
 mod bleu;
 mod catalog;
+mod completed;
 mod declared;
 mod edited;
 mod efficiency;
@@ -52,6 +53,7 @@ pub use aggregate::{Aggregate, Aggregation, aggregates, aggregates_by_case};
 pub use agreement::{Agreement, agreements};
 pub use bleu::{Bleu, bleu};
 pub use catalog::{Direction, Family, MetricInfo, Need, OptionInfo, catalog};
+pub use completed::{NotRecorded, completed_attempt, explained_attempt};
 pub use edited::reevaluated_attempt;
 pub use judged::{
     AnswerShape, CodeKey, JudgeOptions, JudgedCase, JudgedMetric, PUBLISHED_PROMPT, Question,

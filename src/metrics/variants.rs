@@ -7,6 +7,7 @@ use super::registry::Scored;
 use super::registry::criterion_of;
 use super::rules::compared_by;
 use super::sentences::reasons;
+use crate::diff::same_calls;
 use crate::domain::{
     ALLOWED_TRAJECTORY, Criterion, Finding, FindingRule, Invocation, MetricResult, SESSION_STATE_MATCH,
     Status, Trajectory, Variant, is_allowed_trajectory,
@@ -112,21 +113,21 @@ pub fn candidates(
     variants: &[Variant],
     seen: &[&[Invocation]],
 ) -> Vec<(Vec<Trajectory>, usize)> {
-    let calls = |turns: &[Trajectory]| -> Vec<Vec<(String, Option<serde_json::Value>)>> {
-        let call = |call: &&crate::domain::ToolCall| (call.name.clone(), call.args.clone().map(Into::into));
-        turns.iter().map(|turn| turn.calls().iter().map(call).collect()).collect()
-    };
     let of = |turns: &[Invocation]| turns.iter().map(|turn| turn.trajectory.clone()).collect::<Vec<_>>();
-    let known: Vec<_> =
-        std::iter::once(calls(&of(expected))).chain(variants.iter().map(|v| calls(&v.turns))).collect();
+    let is_same = |a: &[Trajectory], b: &[Trajectory]| {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_calls(&a.calls(), &b.calls()))
+    };
+    let own = of(expected);
+    let is_known = |made: &[Trajectory]| {
+        is_same(&own, made) || variants.iter().any(|variant| is_same(&variant.turns, made))
+    };
     let mut found: Vec<(Vec<Trajectory>, usize)> = Vec::new();
     for turns in seen.iter().filter(|turns| turns.len() == expected.len()) {
         let trajectories = of(turns);
-        let made = calls(&trajectories);
-        if known.contains(&made) {
+        if is_known(&trajectories) {
             continue;
         }
-        match found.iter_mut().find(|(other, _)| calls(other) == made) {
+        match found.iter_mut().find(|(other, _)| is_same(other, &trajectories)) {
             Some((_, count)) => *count += 1,
             None => found.push((trajectories.iter().map(calls_alone).collect(), 1)),
         }

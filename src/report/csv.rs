@@ -59,7 +59,7 @@ fn row(state: &RunState, ended: &EndedAttempt, metrics: &[String]) -> io::Result
 }
 
 /// A cell that no spreadsheet treats as a formula, without hidden and control characters.
-fn text(text: &str) -> String {
+pub(super) fn text(text: &str) -> String {
     let cleaned = clean(text);
     // If the list separator is a semicolon, a spreadsheet begins a new cell after each.
     let parts: Vec<String> = cleaned

@@ -3,6 +3,7 @@
 use super::{csv, html, junit, markdown, vertex, write_json_report};
 use crate::domain::RunState;
 use std::io::{self, Write};
+use std::path::Path;
 
 /// A format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub enum ReportFormat {
     Html,
     /// A table with one row per attempt.
     Csv,
-    /// Vertex's metrics table as JSON Lines.
+    /// Vertex's metrics table as JSON Lines, or as CSV in a file whose name ends in `.csv`.
     Vertex,
     /// Vertex's summary of metrics.
     VertexSummary,
@@ -60,6 +61,16 @@ impl ReportFormat {
             other => other,
         };
         ReportFormat::ALL.iter().copied().find(|format| format.name() == name)
+    }
+
+    /// Writes the report of a run to a file of this name: Vertex's table is CSV if the name ends in `.csv`. Errors: as of
+    /// [`ReportFormat::write`].
+    pub fn write_named(self, state: &RunState, file: &Path, out: &mut dyn Write) -> io::Result<()> {
+        let is_csv = file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
+        match self {
+            ReportFormat::Vertex if is_csv => vertex::write_metrics_csv(state, out),
+            format => format.write(state, out),
+        }
     }
 
     /// Writes the report of a run. Errors: those of `out`, and attempts that cannot be read.

@@ -13,6 +13,7 @@ mod markdown;
 mod open_command;
 mod rerun;
 mod text;
+mod turns;
 mod vertex;
 
 pub use comparison::{ComparedRuns, started_words};
@@ -22,6 +23,7 @@ pub use json::write_json_report;
 pub use open_command::shell_word;
 pub use rerun::rerun_of_plan;
 pub use text::{Paint, case_line, run_summary};
+pub use turns::turn_lines;
 
 use crate::domain::{
     AttemptSummary, EndedAttempt, Gate, Quarantine, RunState, Status, ToolCounts, clean_line,

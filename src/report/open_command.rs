@@ -1,11 +1,12 @@
 //! The command that opens a case of a run in the explorer, wherever the exported run is.
 
 use crate::domain::{RunPlan, clean_line};
+use crate::store::file_id;
 use std::borrow::Cow;
 
 /// The command for the file that `evaltrail export` writes by default, for a POSIX shell.
 pub(super) fn open_command(plan: &RunPlan, eval_id: &str) -> String {
-    let file = shell_word(&format!("run-{}.evaltrail", plan.run_id));
+    let file = shell_word(&format!("run-{}.evaltrail", file_id(&plan.run_id)));
     // The case is an argument also where it looks like an option.
     let end_of_options = if eval_id.starts_with('-') { "-- " } else { "" };
     format!("evaltrail open {end_of_options}{file} {}", shell_word(eval_id))

@@ -1,5 +1,6 @@
 //! Vertex's formats: the metrics table and summary of `EvalTask`, and the newer client's `EvaluationResult`.
 
+use super::csv::text as cell_text;
 use super::{attempts_in_order, metric_names, titled};
 use crate::domain::MetricSummary;
 use crate::domain::{Attempt, EndedAttempt, Invocation, MetricResult, RunState, Status, plain_json};
@@ -17,6 +18,38 @@ pub(super) fn write_metrics_table(state: &RunState, out: &mut dyn Write) -> io::
     let names = metric_names(state);
     attempts_in_order(state).try_for_each(|attempt| writeln!(out, "{}", plain_json(row(&attempt, &names)?)))
 }
+
+/// Writes the metrics table as CSV, with the columns of [`write_metrics_table`].
+pub(super) fn write_metrics_csv(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
+    let names = metric_names(state);
+    let mut writer = csv::Writer::from_writer(out);
+    let head = std::iter::once(&REPORT_KEY).chain(COLUMNS).map(|name| cell_text(name));
+    let of_metrics = names.iter().flat_map(|name| [format!("{name}/score"), format!("{name}/explanation")]);
+    writer.write_record(head.chain(of_metrics.map(|name| cell_text(&name))))?;
+    for attempt in attempts_in_order(state) {
+        let row = row(&attempt, &names)?;
+        let cells = row.as_object().into_iter().flatten().map(|(_, value)| match value {
+            Value::Null => String::new(),
+            Value::String(text) => cell_text(text),
+            // A trajectory is JSON in its cell.
+            other => plain_json(other.clone()).to_string(),
+        });
+        writer.write_record(cells)?;
+    }
+    writer.flush()
+}
+
+/// The columns of the table before those of the metrics.
+const COLUMNS: &[&str] = &[
+    "eval_case_id",
+    "prompt",
+    "reference",
+    "response",
+    "reference_trajectory",
+    "predicted_trajectory",
+    "latency_in_seconds",
+    "failure",
+];
 
 fn row(ended: &EndedAttempt, names: &[String]) -> io::Result<Value> {
     let attempt = ended.read_to_write()?;

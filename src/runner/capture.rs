@@ -5,7 +5,9 @@ use crate::agents::fetch_session;
 use crate::domain::{Invocation, SessionInput};
 use crate::formats::recording::{read_recording, recorded_turns};
 use crate::formats::spans::{conversations, read_spans};
-use crate::formats::{LoggedChat, StoredSession, first_words, read_chat_log, saved_conversations};
+use crate::formats::{
+    LoggedChat, StateBefore, StoredSession, first_words, read_chat_log, saved_conversations,
+};
 use crate::workspace::read_text;
 use std::ops::Range;
 use std::path::Path;
@@ -17,8 +19,10 @@ pub struct RecordedConversation {
     pub id: String,
     /// Its turns.
     pub turns: Vec<Invocation>,
-    /// Application, user and state, as far as the source contains them.
+    /// Application, user and the state that it began in, as far as the source contains them.
     pub input: Option<SessionInput>,
+    /// The state before each turn; empty if the source contains none.
+    pub states: Vec<StateBefore>,
     /// What the source lacks, and what to do about it.
     pub notes: Vec<String>,
     /// Why it cannot be saved as a case.
@@ -50,16 +54,9 @@ async fn of_session(address: &str) -> Result<RecordedConversation, String> {
 }
 
 fn of_stored(session: StoredSession) -> RecordedConversation {
-    let notes = match session.changed.as_slice() {
-        [] => Vec::new(),
-        keys => vec![format!(
-            "the conversation changed {}; the session does not contain the earlier values: set them in the case where \
-             the agent needs them",
-            keys.join(", ")
-        )],
-    };
-    let input = Some(session.input).filter(|input| !input.app_name.is_empty());
-    RecordedConversation { id: session.id, turns: session.turns, input, notes, problem: None }
+    let StoredSession { id, input, turns, states } = session;
+    let input = Some(input).filter(|input| !input.app_name.is_empty());
+    RecordedConversation { id, turns, input, states, notes: Vec::new(), problem: None }
 }
 
 fn of_file(path: &Path, name: &str) -> Result<Vec<RecordedConversation>, String> {
@@ -70,6 +67,7 @@ fn of_file(path: &Path, name: &str) -> Result<Vec<RecordedConversation>, String>
                 id: attempt.eval_id.clone(),
                 turns: recorded_turns(attempt),
                 input: None,
+                states: Vec::new(),
                 notes: Vec::new(),
                 problem: None,
             });
@@ -113,6 +111,7 @@ fn of_chats(chats: Vec<LoggedChat>) -> Vec<RecordedConversation> {
         id: chat.id,
         turns: chat.turns,
         input: None,
+        states: Vec::new(),
         notes: chat.has_system.then(|| system.to_string()).into_iter().collect(),
         problem: None,
     };
@@ -134,6 +133,7 @@ fn of_trace(text: &str) -> Result<Vec<RecordedConversation>, String> {
                 user_id: "user".into(),
                 ..SessionInput::default()
             }),
+            states: Vec::new(),
             problem: lacks_a_message.then(|| traced.missing.join("\n")),
             notes: traced.missing,
         }
@@ -141,10 +141,31 @@ fn of_trace(text: &str) -> Result<Vec<RecordedConversation>, String> {
     Ok(conversation.collect())
 }
 
-/// What a case lacks that begins at a later turn of a conversation (from 1).
-pub fn begins_late(turn: usize) -> String {
-    format!(
-        "the case begins at turn {turn}: the earlier messages, the session's state at that point and which agent had \
-         the conversation are not in it; session_input.state can contain the state (evaltrail edit)"
-    )
+impl RecordedConversation {
+    /// The session of a case that begins at a turn (from 0), and what the case lacks. The state is the one that the turns
+    /// before led to, as far as it is known.
+    pub fn session_from(&self, turn: usize) -> (Option<SessionInput>, Vec<String>) {
+        let before = self.states.get(turn);
+        let mut notes = Vec::new();
+        let mut input = self.input.clone();
+        if turn > 0 {
+            let known = if before.is_some() { "" } else { ", the session's state at that point" };
+            let hint = "session_input.state can contain the state (evaltrail edit)";
+            notes.push(format!(
+                "the case begins at turn {}: the earlier messages{known} and which agent had the conversation are not \
+                 in it; {hint}",
+                turn + 1
+            ));
+            let state = before.map(|before| before.state.clone()).unwrap_or_default();
+            input = input.map(|input| SessionInput { state, ..input });
+        }
+        if let Some(before) = before.filter(|before| !before.unknown.is_empty()) {
+            notes.push(format!(
+                "the conversation changed {}; the session does not contain the earlier values: set them in the case \
+                 where the agent needs them",
+                before.unknown.join(", ")
+            ));
+        }
+        (input, notes)
+    }
 }

@@ -40,13 +40,16 @@ mod trust;
 
 pub use agents::{ListedAgent, list_agents};
 pub use baseline::{BaselineChange, PinError, compared_with, name_run, pin_run, unpin_run};
-pub use capture::{RecordedConversation, begins_late, recorded_conversations, with_user_message};
+pub use capture::{RecordedConversation, recorded_conversations, with_user_message};
 pub use changed::{
     AttemptTook, CaseVersion, ChangedCase, FoundChanges, RunEstimate, SeenCases, changed_cases,
 };
 pub use chat::{ChatEvent, chat, tools_of_chat, tools_of_chat_about};
 pub use export::{export, redacted, redacted_text};
-pub use past::{case_trends, history_of, past_results, remove_old, result_folders, unreadable_words};
+pub use past::{
+    case_trends, history_of, load_past_run, past_results, past_run, remove_old, result_folders,
+    unreadable_words,
+};
 pub use plan::{PlanError, Prepared, Request, Selection, Stamp, prepare};
 pub use record_tools::{ToolRecording, add_missing_answers, record_tools};
 pub use removed::removed_cases;

@@ -5,12 +5,15 @@ use crate::config::DEFAULT_RUNS_KEPT;
 use crate::domain::{InMemory, clean_line};
 use crate::formats::SetFile;
 use crate::formats::adk::{app_history, storage_app};
-use crate::history::{CaseTrends, History, HistorySet, PastResults, recorded_results, remove_old_runs};
-use crate::store::{Places, run_folders};
-use crate::workspace::{SetPath, Workspace, agent_of_set};
+use crate::history::{
+    CaseTrends, History, HistorySet, PastResults, PastRun, RunHead, recorded_results, remove_old_runs,
+};
+use crate::store::{LoadedRun, Places, run_folders};
+use crate::workspace::{SetPath, Workspace, agent_named, agent_of_set, open_set};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The runs of a workspace.
 pub fn history_of(workspace: &Workspace) -> History {
@@ -102,10 +105,42 @@ pub fn case_trends<'a>(
     files: impl FnOnce() -> Vec<(&'a SetPath, SetFile)>,
 ) -> CaseTrends {
     let history = history_of(workspace);
-    let has_adk = history.runs.iter().any(|head| !head.is_evaltrail() && !head.is_copy());
+    let has_adk = history.runs.iter().any(|head| !head.is_evaltrail());
     let files = if has_adk { files() } else { Vec::new() };
     let sets: Vec<HistorySet> = files.iter().map(|(set, file)| history_set(workspace, set, file)).collect();
     history.trends(&sets)
+}
+
+/// Reads a run, which may be a result of ADK. Errors: for example that it was removed in the meantime.
+pub fn load_past_run(workspace: &Workspace, history: &History, head: &RunHead) -> Result<LoadedRun, String> {
+    let mut run = with_sets(workspace, head, |sets| history.load(head, sets))?;
+    if !head.is_evaltrail() {
+        let plan = Arc::make_mut(&mut run.state.plan);
+        for set in &mut plan.sets {
+            set.file = SetPath::of_file(&set.path, &workspace.root).shown;
+            // The agent as evaltrail would run it, so that it is the same one in a comparison.
+            if let Ok((_, agent)) = agent_named(workspace, &set.agent_name) {
+                set.agent = agent;
+            }
+        }
+    }
+    Ok(run)
+}
+
+/// Reads a run with its cases as they were. Errors: as of [`load_past_run`].
+pub fn past_run(workspace: &Workspace, history: &History, head: &RunHead) -> Result<PastRun, String> {
+    with_sets(workspace, head, |sets| history.past_run(head, sets))
+}
+
+/// Calls the function with the sets of the workspace, to one of which a result of ADK belongs.
+fn with_sets<T>(workspace: &Workspace, head: &RunHead, read: impl FnOnce(&[HistorySet]) -> T) -> T {
+    if head.is_evaltrail() {
+        return read(&[]);
+    }
+    let opened: Vec<(&SetPath, SetFile)> =
+        workspace.sets.iter().filter_map(|set| Some((set, open_set(set).ok()?.file))).collect();
+    let sets: Vec<HistorySet> = opened.iter().map(|(set, file)| history_set(workspace, set, file)).collect();
+    read(&sets)
 }
 
 fn history_set<'a>(workspace: &Workspace, set: &SetPath, file: &'a SetFile) -> HistorySet<'a> {

@@ -72,7 +72,7 @@ pub fn add_missing_answers(
     let mut plan: Option<Arc<RunPlan>> = None;
     let history = history_of(workspace);
     for head in history.ours().filter(|head| head.set(set).is_some()).take(RUNS_SEARCHED) {
-        let Ok(state) = history.run_state(head) else { continue };
+        let Ok(state) = history.load(head, &[]).map(|run| run.state) else { continue };
         plan.get_or_insert_with(|| state.plan.clone());
         for (call, answer) in calls.iter().zip(&mut found).filter(|(_, answer)| answer.is_none()) {
             *answer = answer_in(&state, set, eval_id, call);

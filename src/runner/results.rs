@@ -1,7 +1,9 @@
 //! Writes result files for ADK and `adk web` at the end of a run, in each agent's history folder.
 
 use crate::domain::{EndedAttempt, RunPlan, RunState};
-use crate::formats::adk::{app_history, result_id, result_name, storage_app, storage_history, write_result};
+use crate::formats::adk::{
+    ResultOf, app_history, result_id, result_name, storage_app, storage_history, write_result,
+};
 use crate::store::{create, fill_whole};
 use std::io::Write;
 use std::path::Path;
@@ -28,7 +30,8 @@ pub(super) fn write_results(state: &RunState) -> Vec<String> {
             continue;
         }
         let is_stored = storage_app(&set.path).is_some_and(|stored| stored == app_dir);
-        if let Err(why) = write_one((app_dir, is_stored), app, &set.id, &attempts) {
+        let of = (app, set.id.as_str(), state.plan.run_id.as_str());
+        if let Err(why) = write_one((app_dir, is_stored), of, &attempts) {
             warnings.push(format!("no result file for {}: {why}", set.file));
         }
     }
@@ -38,8 +41,7 @@ pub(super) fn write_results(state: &RunState) -> Vec<String> {
 /// Writes a result. `is_stored` tells whether the folder is that of an application in an object store.
 fn write_one(
     (app_dir, is_stored): (&Path, bool),
-    app: &str,
-    set_id: &str,
+    (app, set_id, run_id): (&str, &str, &str),
     attempts: &[Arc<EndedAttempt>],
 ) -> Result<(), String> {
     // The older formats use a path as the id, which ADK refuses to save.
@@ -57,7 +59,7 @@ fn write_one(
     let name = result_name(&result_id(app, set_id, created));
     let path = folder.join(format!("{name}.evalset_result.json"));
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let fill = |out: &mut dyn Write| write_result(out, (app, set_id, created), attempts);
+    let fill = |out: &mut dyn Write| write_result(out, ResultOf { app, set_id, created, run_id }, attempts);
     if !is_stored {
         return fill_whole(&path, fill).map_err(|error| failed(&error));
     }

@@ -92,12 +92,26 @@ pub fn copy_bucket(
     places: &Places,
     on_fetched: OnFetched,
 ) -> Result<Copied, CopyError> {
-    let bucket = Bucket::open(address)?;
+    let bucket = Bucket::open_to_read(address)?;
+    copied(&bucket, beside, places, on_fetched).map_err(|error| match error {
+        CopyError::Bucket(error) => CopyError::Bucket(bucket.explained(error)),
+        CopyError::Refused(why) => CopyError::Refused(bucket.explained(BucketError::Other(why)).to_string()),
+        error => error,
+    })
+}
+
+fn copied(
+    bucket: &Bucket,
+    beside: &[String],
+    places: &Places,
+    on_fetched: OnFetched,
+) -> Result<Copied, CopyError> {
+    let address = bucket.address();
     let object = if address.name().contains('.') { bucket.object("")? } else { None };
     let mut copies = Copies::open(address, places)?;
     let left_out = match object {
         Some(object) => copies.update_file(address, object, beside, on_fetched)?,
-        None => copies.update(&bucket, bucket.list()?, on_fetched)?,
+        None => copies.update(bucket, bucket.list()?, on_fetched)?,
     };
     Ok(Copied { path: copies.path_of(&address.key), left_out })
 }
@@ -208,7 +222,7 @@ impl Copies {
         beside: &[String],
         on_fetched: OnFetched,
     ) -> Result<LeftOut, CopyError> {
-        let folder = Bucket::open(&address.parent())?;
+        let folder = Bucket::open_to_read(&address.parent())?;
         let mut wanted = vec![StoredObject { name: address.name().to_string(), ..object }];
         for name in beside {
             match folder.object(name)? {

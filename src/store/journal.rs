@@ -519,6 +519,12 @@ fn is_of_plan(attempt: &Attempt, plan: &RunPlan) -> bool {
 }
 
 impl LoadedRun {
+    /// The run of a result of ADK, which has no folder of its own and is not signed.
+    pub fn of_result(path: PathBuf, state: RunState) -> LoadedRun {
+        let (is_signed, number, ended) = (false, 0, true);
+        LoadedRun { path, state, is_signed, number, ended, damaged: 0, torn: 0, journal_length: 0 }
+    }
+
     /// Whether reading the journal of this run again would take noticeable time, and it will not change.
     fn is_worth_summaries(&self) -> bool {
         const LONG: u64 = 4 << 20;

@@ -66,7 +66,7 @@ pub use pushed::{PushError, RunPush, copy_pushed_runs, has_pushed_runs};
 pub use queue::{CaseQueue, MOST_QUEUED, NextCase};
 pub use read::{read_file, read_head, read_text_file};
 pub use remembered::Remembered;
-pub use run_export::{export_run, unpack_run};
+pub use run_export::{export_run, file_id, unpack_run};
 pub use run_key::RunKey;
 pub use run_labels::{RunLabel, read_run_labels, run_name_error, save_run_label};
 pub use save::{Replace, SaveError, append_to, create, fill_whole, remove, replace, write_whole};

@@ -36,8 +36,8 @@ const LARGEST: u64 = 2 << 30;
 const HIGHEST_RATIO: u64 = 200;
 /// The size up to which a file may have any ratio, in bytes.
 const SMALL: u64 = 32 << 20;
-/// The maximum length of a run's id, which is the name of a folder.
-const LONGEST_ID: usize = 64;
+/// The maximum length of a run's id, which is the name of a folder. That of a result of ADK is the name of a file.
+const LONGEST_ID: usize = 240;
 /// The maximum length of the first line, in bytes.
 const LONGEST_HEAD: usize = 1024;
 
@@ -57,6 +57,8 @@ pub fn export_run(
 ) -> io::Result<()> {
     let state = &run.state;
     let mut plan = (*state.plan).clone();
+    plan.run_id = file_id(&plan.run_id);
+    let run_id = plan.run_id.clone();
     each_path(&mut plan.sets, |path| relative_to(workspace, path));
     fill_output(to, |out| {
         let mut out = GzEncoder::new(out, Compression::default());
@@ -64,7 +66,7 @@ pub fn export_run(
             redact(&mut value);
             writeln!(out, "{value}")
         };
-        line(json!({"evaltrail_run": FORMAT, "run_id": state.plan.run_id}))?;
+        line(json!({"evaltrail_run": FORMAT, "run_id": run_id}))?;
         line(serde_json::to_value(&plan)?)?;
         for case in 0..plan.cases.len() {
             for attempt in state.attempts_of(case) {
@@ -88,10 +90,7 @@ pub fn unpack_run(file: &Path, workspace: &Path) -> io::Result<PathBuf> {
     if head.evaltrail_run > FORMAT {
         return Err(invalid("it was written by a newer evaltrail"));
     }
-    let is_id = |id: &str| {
-        (1..=LONGEST_ID).contains(&id.len()) && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
-    };
-    if !is_id(&head.run_id) {
+    if head.run_id.is_empty() || file_id(&head.run_id) != head.run_id {
         return Err(invalid("the id of the run is not valid"));
     }
     let folder = OwnFolder::make(workspace)?.make_folder(RUNS)?.make_folder(&head.run_id)?;
@@ -117,6 +116,19 @@ pub fn unpack_run(file: &Path, workspace: &Path) -> io::Result<PathBuf> {
     }
     journal.flush()?;
     Ok(folder.path().to_path_buf())
+}
+
+/// The id of a run as part of the name of a file or folder: ids of results of ADK contain the names of applications and sets.
+pub fn file_id(run_id: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let id: String = run_id.chars().map(|c| if is_plain(c) { c } else { '_' }).take(LONGEST_ID).collect();
+    // A name of dots is another folder, and Windows removes dots at the end.
+    let end = id.trim_end_matches('.').len();
+    let id = id[..end].to_string() + &"_".repeat(id.len() - end);
+    match id.strip_prefix('.') {
+        Some(rest) => format!("_{rest}"),
+        None => id,
+    }
 }
 
 const NOT_A_RUN: &str = "it is not a run that was written by evaltrail export";

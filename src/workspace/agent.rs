@@ -1,8 +1,10 @@
 //! Selection of the agent for the cases of a set.
 
+use super::discover::factory_of;
 use super::programs::{find_adk, find_python};
 use super::{AgentFolder, SetPath, Workspace};
 use crate::config::{is_agent_address, parse_agent_uri};
+use crate::domain::stored_path::path_below;
 use crate::domain::{AgentServer, AgentSpec, ProgramSpec, agent_without_secrets};
 use crate::formats::SetFile;
 use std::path::Path;
@@ -21,9 +23,10 @@ pub fn agent_for(
     case_app: Option<&str>,
     asked: Option<&str>,
 ) -> Result<(String, AgentSpec), NoAgent> {
-    let chosen = match asked {
-        Some(asked) => asked_for(workspace, asked),
-        None => of_set(workspace, set, case_app),
+    let chosen = match (asked, &workspace.config.agent) {
+        (Some(asked), _) => asked_for(workspace, asked),
+        (None, Some(name)) => default_agent(workspace, name),
+        (None, None) => of_set(workspace, set, case_app),
     };
     chosen.and_then(|chosen| with_python(chosen, &workspace.root))
 }
@@ -40,6 +43,18 @@ pub fn with_python(
         program.argv.push(python.display().to_string());
     }
     Ok((name, spec))
+}
+
+/// The agent that `[run] agent` names. An address there would be one that a folder chose and nobody allowed, so that it is
+/// not used.
+fn default_agent(workspace: &Workspace, name: &str) -> Result<(String, AgentSpec), NoAgent> {
+    if let Some(spec) = workspace.config.agents.get(name) {
+        return Ok((name.to_string(), spec.clone()));
+    }
+    match workspace.agent_folder(name, None) {
+        Some(agent) => served(&agent.name, &agent.path, &workspace.root),
+        None => Err(NoAgent(format!("[run] agent: there is no agent {name:?}; {}", known(workspace)))),
+    }
 }
 
 fn of_set(
@@ -95,8 +110,16 @@ pub fn named_agents(workspace: &Workspace) -> Vec<(String, Result<AgentSpec, Str
 
 fn asked_for(workspace: &Workspace, asked: &str) -> Result<(String, AgentSpec), NoAgent> {
     let here = std::env::current_dir().unwrap_or_default();
-    if let Some((app, agent)) = asked.strip_prefix(SUB_AGENT).and_then(|rest| rest.rsplit_once('/')) {
-        return sub_agent(workspace, app, agent);
+    if let Some(rest) = asked.strip_prefix(SUB_AGENT) {
+        if let Some(found) = folder_of_agent(&here.join(rest), &workspace.root) {
+            return found;
+        }
+        if let Some((app, agent)) = rest.rsplit_once('/') {
+            return sub_agent(workspace, app, agent);
+        }
+        if let Some(folder) = workspace.agent_folder(rest, None) {
+            return served(&folder.name, &folder.path, &workspace.root);
+        }
     }
     // An address that a person gives needs no permission, so an agent that the folder calls like one is never meant.
     let is_address = is_agent_address(asked);
@@ -118,7 +141,8 @@ fn asked_for(workspace: &Workspace, asked: &str) -> Result<(String, AgentSpec), 
     }
 }
 
-/// What stands before the application and the name of a sub-agent that is run alone: `adk:home/clerk`.
+/// What stands before an agent's folder, `adk:agents/home`, and before the application and the name of a sub-agent that is
+/// run alone, `adk:home/clerk`.
 const SUB_AGENT: &str = "adk:";
 
 /// A sub-agent of an agent in a folder of the workspace.
@@ -172,6 +196,12 @@ const ADK_KEYS: [&str; 3] = ["GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_APPLICA
 
 /// The agent in an ADK agent's folder, served by an `adk api_server` that evaltrail starts.
 fn served(name: &str, path: &Path, root: &Path) -> Result<(String, AgentSpec), NoAgent> {
+    if let Some(module) = factory_of(path) {
+        let shown = path_below(&std::env::current_dir().unwrap_or_default(), &module);
+        return Err(NoAgent(format!(
+            "{name} has get_agent_async and no root_agent, so ADK's servers do not load it; use --agent python:{shown}:get_agent_async"
+        )));
+    }
     let agents_dir = path.parent().unwrap_or(path).to_path_buf();
     let found = find_adk(&agents_dir, root);
     let foreign = found.foreign_words();

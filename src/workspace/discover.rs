@@ -142,6 +142,9 @@ impl Workspace {
             walk.links(&mut workspace);
         }
         workspace.find_agents_around(&folder);
+        if workspace.agents.is_empty() && workspace.config.agents.is_empty() && workspace.root == folder {
+            workspace.find_agents_beside(&folder);
+        }
         workspace.sets.sort_by(|a, b| a.shown.cmp(&b.shown));
         workspace.agents.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(workspace)
@@ -163,6 +166,17 @@ impl Workspace {
         }
         self.folders.sort();
         self.folders.dedup();
+    }
+
+    /// Finds the agents beside the opened folder, where neither it nor a folder above is that of an agent or has a
+    /// configuration: `agents/` and `evalsets/` lie side by side in many projects. The folder that contains both is then
+    /// the root, as if it was opened itself.
+    fn find_agents_beside(&mut self, opened: &Path) {
+        let Some((root, agents)) = agents_beside(opened) else { return };
+        for set in &mut self.sets {
+            set.shown = path_below(&root, &set.path);
+        }
+        (self.root, self.agents) = (root, agents);
     }
 
     /// A file of the workspace.
@@ -332,6 +346,46 @@ pub fn root_of(folder: &Path) -> PathBuf {
     configured.or_else(holds_agent).cloned().unwrap_or_else(|| folder.to_path_buf())
 }
 
+/// The nearest folder above a folder that contains agents, and these. Searched are the folders of the repository, and those
+/// in the current folder; of each, the folders in it and one level below.
+fn agents_beside(folder: &Path) -> Option<(PathBuf, Vec<AgentFolder>)> {
+    let current = std::env::current_dir().ok().and_then(|current| dunce::canonicalize(current).ok());
+    let repository = repository_of(folder);
+    let is_searched = |above: &PathBuf| {
+        let within = |top: &Option<PathBuf>| top.as_ref().is_some_and(|top| above.starts_with(top));
+        within(&repository) || within(&current)
+    };
+    above(folder).into_iter().skip(1).take_while(is_searched).find_map(|above| {
+        let near = folders_in(&above);
+        let below = near.iter().flat_map(|folder| folders_in(folder));
+        let agents: Vec<AgentFolder> = near
+            .iter()
+            .cloned()
+            .chain(below)
+            .filter(|one| is_agent(one))
+            .filter_map(|one| agent_folder(&one))
+            .collect();
+        (!agents.is_empty()).then_some((above, agents))
+    })
+}
+
+/// The folders in a folder, except hidden ones, links and those that contain no agents. Their number is limited.
+fn folders_in(folder: &Path) -> Vec<PathBuf> {
+    const AT_MOST: usize = 200;
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(AT_MOST);
+    let is_searched = |entry: &DirEntry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        !name.starts_with('.')
+            && !SKIPPED.contains(&name.as_ref())
+            && entry.file_type().is_ok_and(|kind| kind.is_dir())
+            && same_owner(&entry.path(), folder)
+    };
+    let mut found: Vec<PathBuf> = entries.filter(is_searched).map(|entry| entry.path()).collect();
+    found.sort();
+    found
+}
+
 /// A folder and those above it, up to the root of the repository, as long as they and their configuration have the same
 /// owner as the first.
 pub(super) fn above(folder: &Path) -> Vec<PathBuf> {
@@ -372,8 +426,7 @@ pub(super) fn same_owner(_: &Path, _: &Path) -> bool {
 }
 
 /// Whether a folder contains an ADK agent, by the files that ADK's loader searches for. Nothing is imported.
-fn is_agent(folder: &Path) -> bool {
-    const MODULES: &[&str] = &["__init__.py", "agent.py", "agent/__init__.py"];
+pub fn is_agent(folder: &Path) -> bool {
     // `home/agent/__init__.py` is a part of the agent `home`, not another agent.
     let is_package_of_agent = folder.file_name().is_some_and(|name| name == "agent")
         && folder.parent().is_some_and(|parent| parent.join("__init__.py").is_file());
@@ -382,7 +435,27 @@ fn is_agent(folder: &Path) -> bool {
     }
     folder.join("root_agent.yaml").is_file()
         || MODULES.iter().any(|module| exposes_agent(&folder.join(module)))
+        || factory_of(folder).is_some()
 }
+
+/// The module in an agent's folder that defines `get_agent_async` where ADK's servers find no agent: `adk eval` calls the
+/// function, the servers do not.
+pub(super) fn factory_of(folder: &Path) -> Option<PathBuf> {
+    let defines = |module: &PathBuf| {
+        let head = read_head(module, MODULE_HEAD).unwrap_or_default();
+        let text = String::from_utf8_lossy(&head);
+        text.lines().any(|line| line.trim_start().starts_with("async def get_agent_async("))
+    };
+    let loaded = folder.join("root_agent.yaml").is_file()
+        || MODULES.iter().any(|module| exposes_agent(&folder.join(module)));
+    if loaded {
+        return None;
+    }
+    MODULES.iter().map(|module| folder.join(module)).find(defines)
+}
+
+/// The modules of an agent's folder in which ADK's loader searches for the agent.
+const MODULES: &[&str] = &["__init__.py", "agent.py", "agent/__init__.py"];
 
 /// Number of bytes of a module that are read.
 const MODULE_HEAD: usize = 256 << 10;

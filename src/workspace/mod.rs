@@ -20,7 +20,7 @@ pub use beside::{
 pub use changed::{sources_changed_at, watched_folders};
 pub use commit::current_commit;
 pub use criteria::{CriteriaSource, criteria_for, default_criteria, user_for};
-pub use discover::{AgentFolder, SetPath, Workspace, WorkspaceError, named_path, root_of};
+pub use discover::{AgentFolder, SetPath, Workspace, WorkspaceError, is_agent, named_path, root_of};
 pub use dotenv::dotenv_near;
 pub use sets::{OpenSet, SetProblem, open_set, read_set_text, read_text};
 pub use watch::Watch;

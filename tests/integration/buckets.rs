@@ -253,7 +253,8 @@ fn keys_of_an_aws_profile_are_used() {
     let keys = "[work]\naws_access_key_id = x\naws_secret_access_key = x\nregion = us-east-1\n";
     std::fs::write(home.path().join(".aws/credentials"), keys).unwrap();
     let list = |profile: &str| {
-        let mut command = store.evaltrail(home.path());
+        // Each has copies of its own.
+        let mut command = store.evaltrail(&home.path().join(profile));
         ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"].iter().for_each(|name| {
             command.env_remove(name);
         });
@@ -286,7 +287,9 @@ fn missing_credentials_are_reported_at_once() {
                 .env_clear()
                 .env("EVALTRAIL_HOME", home.path())
                 .env("HOME", home.path())
-                .env("PATH", "/usr/bin:/bin");
+                .env("PATH", "/usr/bin:/bin")
+                // Objects of public buckets are read without credentials: those requests end here.
+                .env("HTTPS_PROXY", "http://127.0.0.1:1");
             let began = Instant::now();
             let out = output(command.current_dir(home.path()).args(&args));
             assert_eq!(out.status.code(), Some(2), "{args:?}: {}", both(&out));
@@ -294,6 +297,34 @@ fn missing_credentials_are_reported_at_once() {
             assert!(began.elapsed() < Duration::from_secs(5), "{args:?} waited for something");
         }
     }
+}
+
+/// Without credentials, a store is asked for objects, which are not public here, and nothing is written.
+#[test]
+fn objects_are_requested_without_credentials_and_not_written() {
+    let Some(store) = ObjectStore::start("s3") else { return };
+    store.put("sets/s.evalset.json", &eval_set(&["one"]));
+    let home = tempfile::tempdir().unwrap();
+    let without = |args: &[&str]| {
+        let mut command = store.evaltrail(home.path());
+        ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"].iter().for_each(|name| {
+            command.env_remove(name);
+        });
+        output(command.env("HOME", home.path()).current_dir(home.path()).args(args))
+    };
+    for address in [store.address("sets"), store.address("sets/s.evalset.json")] {
+        let found = both(&without(&["list", &address]));
+        let denied = "(read without credentials); no credentials for S3";
+        assert!(found.contains(denied), "{found}");
+    }
+    std::fs::write(
+        home.path().join("x.jsonl"),
+        "{\"prompt\": \"a\", \"response\": \"b\", \"reference\": \"b\"}\n",
+    )
+    .unwrap();
+    let report = format!("json={}", store.address("r.json"));
+    let refused = without(&["score", "x.jsonl", "--report", &report]);
+    assert!(both(&refused).contains("no credentials for S3"), "{}", both(&refused));
 }
 
 /// A mistyped bucket costs no run.

@@ -635,20 +635,6 @@ fn enter_confirms_a_question_and_notices_are_kept() {
 }
 
 #[test]
-fn the_time_of_a_notice_begins_when_it_is_drawn() {
-    let mut model = sample();
-    update(&mut model, Msg::Notice("undone".into()));
-    update(&mut model, Msg::Tick(60.0));
-    assert!(model.notice.is_some(), "nobody has seen it");
-    update(&mut model, Msg::Drawn(60.0));
-    update(&mut model, Msg::Drawn(63.0));
-    update(&mut model, Msg::Tick(63.5));
-    assert!(model.notice.is_some());
-    update(&mut model, Msg::Tick(64.0));
-    assert!(model.notice.is_none());
-}
-
-#[test]
 fn equal_notices_are_counted_in_the_message_log() {
     let mut model = sample();
     let removed = || Msg::Notice("1 run was removed".to_string());
@@ -904,6 +890,7 @@ fn conversation(id: &str, messages: &[&str]) -> RecordedConversation {
         id: id.into(),
         turns: messages.iter().map(turn).collect(),
         input: None,
+        states: Vec::new(),
         notes: Vec::new(),
         problem: None,
     }

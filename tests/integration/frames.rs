@@ -226,12 +226,6 @@ fn run(model: &mut Model, done: usize) {
         events.push(RunEvent::Ended { duration_s: 6.2 });
     }
     update(model, Msg::Run(RunMsg::Events(events)));
-    without_notice(model);
-}
-
-/// Lets the time pass in which a notice is shown.
-fn without_notice(model: &mut Model) {
-    update(model, Msg::Drawn(0.0));
     update(model, Msg::Tick(30.0));
 }
 
@@ -702,7 +696,7 @@ fn repeated(size: (u16, u16)) -> [(&'static str, Model); 2] {
         update(&mut model, Msg::Run(RunMsg::Started(Box::new(RunState::new(plan)))));
         update(&mut model, Msg::Run(RunMsg::Events(events)));
         update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Ended { duration_s: 20.0 }])));
-        without_notice(&mut model);
+        update(&mut model, Msg::Tick(30.0));
         keys(&mut model, "esc");
         model
     };
@@ -781,7 +775,9 @@ fn history(model: &Model) -> History {
         app_dir: "garden".into(),
         set_id: "watering".into(),
         by_evaltrail: false,
+        copied_run: None,
         results: SetResults::default(),
+        criteria_id: 2,
     };
     let head = |run_id: &str, started: &str, source: RunSource, failed: usize, missing: usize| RunHead {
         run_id: run_id.into(),
@@ -928,6 +924,7 @@ fn captures(size: (u16, u16)) -> [(&'static str, Model); 3] {
         id: id.into(),
         turns: messages.iter().map(|text| turn(text)).collect(),
         input: None,
+        states: Vec::new(),
         notes: Vec::new(),
         problem: problem.map(str::to_string),
     };

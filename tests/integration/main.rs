@@ -2,6 +2,7 @@
 //! integration explorer::` runs those of one file.
 
 mod a2a_texts;
+mod adk_results;
 mod agents;
 mod agents_init;
 mod answer_forms;
@@ -37,6 +38,7 @@ mod judged;
 mod judges;
 mod keys;
 mod laws;
+mod layouts;
 mod machines;
 mod model_errors;
 mod npm;

@@ -9,7 +9,7 @@ use crate::explorer::overlays::ask::{self, Purpose};
 use crate::explorer::overlays::conversations;
 use crate::explorer::overlays::proposal::Proposal;
 use crate::formats::{Edit, SetFile, blank_set, plan};
-use crate::runner::{RecordedConversation, begins_late, with_user_message};
+use crate::runner::{RecordedConversation, with_user_message};
 use crate::store::{FileAction, FileJob};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -168,14 +168,14 @@ fn save(
     typed: &str,
 ) -> Vec<Effect> {
     let Ok((id, range)) = id_and_turns(typed, &conversation.turns) else { return Vec::new() };
-    let late = (range.start > 0).then(|| begins_late(range.start + 1));
+    let (input, lacks) = conversation.session_from(range.start);
     let now = model.opened_at + model.now;
     let (turns, without) = with_user_message(&conversation.turns, range);
-    let case = captured_case(id, &turns, conversation.input.clone(), now);
+    let case = captured_case(id, &turns, input, now);
     let words = format!("save the conversation as {id}");
     let left_out: Vec<String> = without.iter().map(|turn| format!("left out: {turn}")).collect();
     let mut effects = Vec::new();
-    for note in conversation.notes.iter().chain(&late).chain(&left_out) {
+    for note in conversation.notes.iter().chain(&lacks).chain(&left_out) {
         effects.extend(global::notify(model, clean_line(note).into_owned(), false));
     }
     let insert = |at: usize| vec![Edit::Insert(at, Box::new(case))];

@@ -10,7 +10,7 @@ pub mod sets;
 
 pub(crate) use set_files::shown;
 
-use crate::diff::{Piece, accept_in_case};
+use crate::diff::{Piece, accept_in_case, same_calls};
 use crate::domain::{EndedAttempt, EvalCase, Invocation, Status};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::{REDO, SAVE, UNDO, hint};
@@ -76,15 +76,15 @@ pub(crate) fn answers_found(model: &mut Model, found: Result<(String, FileJob), 
     }
 }
 
-/// The turns that are compared on the screen, if the file still expects what stands there: pieces are known by
-/// their positions.
+/// The turns that are compared on the screen, the expected one as the file spells it, if the file still expects what stands
+/// there: pieces are known by their positions.
 fn shown_turns(model: &Model, at: CaseRef, turn: usize) -> Option<(Invocation, Invocation)> {
     let ran = model.shown_attempt()?.read().ok()?;
     let place = if ran.turn.is_some() { 0 } else { turn };
     let (expected, actual) = (ran.expected.get(place)?, ran.actual.get(place)?);
-    let now = case_now(model, at).ok()?;
-    let same = now.turns().get(turn)?.calls() == expected.calls();
-    same.then(|| (expected.clone(), actual.clone()))
+    let case = case_now(model, at).ok()?;
+    let now = case.turns().get(turn)?;
+    same_calls(&now.calls(), &expected.calls()).then(|| (now.clone(), actual.clone()))
 }
 
 /// All that the agent did: in the case on the screen, or in the selected ones.

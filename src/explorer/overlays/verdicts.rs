@@ -143,7 +143,13 @@ impl Dialog for VerdictForm {
             }
         }
         model.verdicts_version += 1;
-        Some(vec![Effect::Results(ResultEffect::SaveVerdicts(changed))])
+        let words = match changed.as_slice() {
+            [one] => format!("your verdict on {} is saved", one.rubric_id.as_ref().unwrap_or(&one.metric)),
+            all => format!("{} of your verdicts are saved", all.len()),
+        };
+        let mut effects = global::notify(model, words, false);
+        effects.push(Effect::Results(ResultEffect::SaveVerdicts(changed)));
+        Some(effects)
     }
 
     fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {

@@ -5,8 +5,10 @@ use crate::explorer::opened_run::outcomes_of;
 use crate::explorer::terminal::task_context::TaskContext;
 use crate::explorer::{ComparedPair, ComparedRun, HistoryEffect, HistoryMsg, Msg, Ticket};
 use crate::history::{History, PastRun, RunHead};
-use crate::runner::{self, compared_with, history_of, name_run, pin_run, removed_cases, unpin_run};
-use crate::store::{RunKey, load_run, read_baseline, remove_run};
+use crate::runner::{
+    self, compared_with, history_of, load_past_run, name_run, past_run, pin_run, removed_cases, unpin_run,
+};
+use crate::store::{read_baseline, remove_run};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -39,7 +41,7 @@ fn listed(context: &TaskContext, ticket: Ticket) -> Msg {
 
 fn open(context: &TaskContext, head: &RunHead) -> Result<Msg, String> {
     let history = history_of(&context.workspace);
-    let past = history.past_run(head)?;
+    let past = past_run(&context.workspace, &history, head)?;
     let name = history.labels.get(&head.run_id).and_then(|label| label.name.clone());
     Ok(Msg::History(HistoryMsg::Opened { past: Box::new(past), name, case: None }))
 }
@@ -60,11 +62,11 @@ pub(crate) fn renewed(context: &TaskContext, run: &Path) -> Result<Msg, String> 
 fn read_folder(context: &TaskContext, run: &Path) -> Result<PastRun, String> {
     let history = history_of(&context.workspace);
     let head = history.runs.iter().find(|head| head.path == run);
-    history.past_run(head.ok_or("its plan or journal cannot be read")?)
+    past_run(&context.workspace, &history, head.ok_or("its plan or journal cannot be read")?)
 }
 
 fn export(context: &TaskContext, head: &RunHead, to: &Path) -> Result<Msg, String> {
-    let run = load_run(&head.path, RunKey::find().as_ref()).map_err(|error| error.to_string())?;
+    let run = load_past_run(&context.workspace, &history_of(&context.workspace), head)?;
     let to = context.workspace.root.join(to);
     if to.exists() {
         return Err(format!("{} exists already", to.display()));
@@ -78,16 +80,17 @@ fn export(context: &TaskContext, head: &RunHead, to: &Path) -> Result<Msg, Strin
 
 fn compare(context: &TaskContext, before: &RunHead, after: &RunHead) -> Result<Msg, String> {
     let history = history_of(&context.workspace);
-    let (before, after) = (compared_run(&history, before)?, compared_run(&history, after)?);
+    let side = |head: &RunHead| compared_run(context, &history, head);
+    let (before, after) = (side(before)?, side(after)?);
     let found = compare_runs(&before.state, &after.state, &context.workspace.config.comparison);
     let removed = removed_cases(&found, (&before.state).into(), &context.workspace.root);
     Ok(Msg::History(HistoryMsg::Compared(Arc::new(ComparedPair { before, after, found, removed }))))
 }
 
-fn compared_run(history: &History, head: &RunHead) -> Result<ComparedRun, String> {
+fn compared_run(context: &TaskContext, history: &History, head: &RunHead) -> Result<ComparedRun, String> {
     let name = history.labels.get(&head.run_id).and_then(|label| label.name.clone());
-    let name = name.unwrap_or_else(|| head.run_id.chars().take(12).collect());
-    Ok(ComparedRun { state: history.run_state(head)?, name })
+    let name = name.unwrap_or_else(|| head.short_id());
+    Ok(ComparedRun { state: load_past_run(&context.workspace, history, head)?.state, name })
 }
 
 fn rename(context: &TaskContext, run_id: &str, name: Option<String>, ticket: Ticket) -> Result<Msg, String> {
@@ -102,7 +105,7 @@ fn unpin(context: &TaskContext, run_id: &str, ticket: Ticket) -> Result<Msg, Str
 }
 
 fn pin(context: &TaskContext, head: &RunHead, ticket: Ticket) -> Result<Msg, String> {
-    let state = history_of(&context.workspace).run_state(head)?;
+    let state = load_past_run(&context.workspace, &history_of(&context.workspace), head)?.state;
     let words = pin_run(&context.workspace, &state).map_err(|error| error.to_string())?;
     let history = Arc::new(history_of(&context.workspace));
     Ok(Msg::History(HistoryMsg::Pinned { words, ticket, history }))
@@ -132,8 +135,8 @@ pub(crate) fn compared_with_baseline(context: &TaskContext) -> Option<String> {
     if last.run_id == baseline.state.plan.run_id {
         return Some("is the baseline".into());
     }
-    let state = match history.run_state(last) {
-        Ok(state) => state,
+    let state = match load_past_run(&context.workspace, &history, last) {
+        Ok(run) => run.state,
         Err(error) => return failed(&error),
     };
     let (rule, root) = (&context.workspace.config.comparison, &context.workspace.root);

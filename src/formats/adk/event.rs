@@ -1,10 +1,10 @@
 //! Events as ADK's servers send them, and the invocations that ADK builds from them.
 
-use super::content::{content, part};
+use super::content::{content, part, write_content};
 use super::model_request::{ModelRequest, app_details, model_request};
 use crate::domain::{Content, Invocation, InvocationEvent, ModelError, Trajectory, Usage, plausible_count};
 use crate::formats::read::{Node, Read};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// One event of an agent, as `/run_sse` sends it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -120,6 +120,17 @@ pub(super) fn invocation_event(node: Node) -> Read<InvocationEvent> {
         model_version: node.opt_str("model_version")?,
         at: None,
         error: None,
+    })
+}
+
+/// An event as an eval set or a result stores it.
+pub(super) fn write_event(event: &InvocationEvent) -> Value {
+    json!({
+        "author": event.author,
+        "content": event.content.as_ref().map(write_content),
+        "grounding_metadata": event.grounding,
+        "usage_metadata": event.usage.as_ref().map(|usage| usage.raw.clone()),
+        "model_version": event.model_version,
     })
 }
 

@@ -15,6 +15,7 @@ mod model_request;
 mod result;
 mod respell;
 mod result_file;
+mod result_session;
 mod schema;
 mod schema_genai;
 mod schema_types;
@@ -27,7 +28,8 @@ pub use content::write_content;
 pub use event::{Event, invocation_of, invocations_of, read_event, reported_error};
 pub use golden::{golden_events, write_message};
 pub use result::{
-    app_history, result_id, result_name, storage_app, storage_history, write_invocation, write_result,
+    ResultOf, app_history, result_id, result_name, storage_app, storage_history, write_invocation,
+    write_result,
 };
 pub use result_file::{ResultEntry, ResultFile};
 pub use write::{blank_set, write_case};

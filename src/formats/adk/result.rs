@@ -4,9 +4,11 @@
 //! of a case result, which ADK ignores.
 
 use super::content::{write_call, write_content, write_part, write_response};
+use super::event::write_event;
+use super::result_session::session;
 use crate::domain::{
-    Attempt, EndedAttempt, Invocation, InvocationEvent, MetricDetails, MetricResult, Rubric, RubricScore,
-    Status, Trajectory, adk_view, python_json,
+    Attempt, EndedAttempt, Invocation, MetricDetails, MetricResult, Rubric, RubricScore, Status, Trajectory,
+    adk_view, python_json,
 };
 use crate::formats::json::write_with_list;
 use serde_json::{Map, Value, json};
@@ -45,16 +47,26 @@ pub fn result_name(id: &str) -> String {
     id.replace('/', "_")
 }
 
+/// What a result is of.
+#[derive(Clone, Copy, Debug)]
+pub struct ResultOf<'a> {
+    /// The application.
+    pub app: &'a str,
+    /// The eval set's id.
+    pub set_id: &'a str,
+    /// Unix seconds.
+    pub created: f64,
+    /// The run that the attempts are from, so that the result is not listed beside it.
+    pub run_id: &'a str,
+}
+
 /// Writes the result of one eval set's attempts, in the given order.
 ///
 /// # Errors
 ///
 /// Errors of `out`, and of attempts that cannot be read.
-pub fn write_result(
-    out: &mut dyn Write,
-    (app, set_id, created): (&str, &str, f64),
-    attempts: &[Arc<EndedAttempt>],
-) -> io::Result<()> {
+pub fn write_result(out: &mut dyn Write, of: ResultOf, attempts: &[Arc<EndedAttempt>]) -> io::Result<()> {
+    let ResultOf { app, set_id, created, .. } = of;
     let id = result_id(app, set_id, created);
     let document = json!({
         "eval_set_result_id": id,
@@ -63,11 +75,12 @@ pub fn write_result(
         "eval_case_results": [],
         "creation_timestamp": created,
     });
-    let cases = attempts.iter().map(|ended| Ok(case_result(set_id, &*ended.read_to_write()?)));
+    let cases = attempts.iter().map(|ended| Ok(case_result(of, &*ended.read_to_write()?)));
     write_with_list(out, &document, "eval_case_results", cases, python_json)
 }
 
-fn case_result(set_id: &str, attempt: &Attempt) -> Value {
+fn case_result(of: ResultOf, attempt: &Attempt) -> Value {
+    let set_id = of.set_id;
     // In ADK, a case whose agent failed has no metric results and no invocations.
     let turns = if attempt.error.is_some() { 0 } else { attempt.actual.len() };
     json!({
@@ -79,9 +92,10 @@ fn case_result(set_id: &str, attempt: &Attempt) -> Value {
         "overall_eval_metric_results": attempt.metrics.iter().map(overall).collect::<Vec<_>>(),
         "eval_metric_result_per_invocation": (0..turns).map(|turn| per_invocation(attempt, turn)).collect::<Vec<_>>(),
         "session_id": attempt.session_id,
-        "session_details": null,
+        "session_details": session(of.app, of.created, attempt),
         "user_id": attempt.user_id,
         "evaltrail": {
+            "run_id": of.run_id,
             "status": attempt.status,
             "error": attempt.error,
             "attempt": attempt.key.attempt,
@@ -186,16 +200,6 @@ fn write_trajectory(trajectory: &Trajectory) -> Value {
             "invocation_events": events.iter().map(write_event).collect::<Vec<_>>(),
         }),
     }
-}
-
-pub(super) fn write_event(event: &InvocationEvent) -> Value {
-    json!({
-        "author": event.author,
-        "content": event.content.as_ref().map(write_content),
-        "grounding_metadata": event.grounding,
-        "usage_metadata": event.usage.as_ref().map(|usage| usage.raw.clone()),
-        "model_version": event.model_version,
-    })
 }
 
 pub(super) fn write_rubric(rubric: &Rubric) -> Value {

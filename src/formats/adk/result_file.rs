@@ -2,14 +2,16 @@
 //! when it is opened.
 
 use super::eval_case::invocation;
+use super::result_session::{RecordedEnd, final_state};
 use crate::domain::{
-    Attempt, AttemptKey, AttemptRecords, Finding, FindingRule, InvocationScore, MetricDetails, MetricResult,
-    NotFinite, RecordedAt, RubricScore, Score, Status, TokenUsage, finite_number,
+    Attempt, AttemptKey, AttemptRecords, Finding, FindingRule, Invocation, InvocationScore, MetricDetails,
+    MetricResult, NotFinite, RecordedAt, Rubric, RubricScore, Score, Status, TokenUsage, finite_number,
 };
 use crate::formats::FileProblem;
 use crate::formats::index::{self, Top};
 use crate::formats::json::{self, JsonPath, JsonPositions, SyntaxError};
 use crate::formats::read::{Node, Read};
+use crate::metrics::NotRecorded;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -37,7 +39,7 @@ pub struct ResultEntry {
     /// ADK's final status.
     pub status: Option<Status>,
     /// The number of this case among the cases with the same id, from 1.
-    attempt: u32,
+    pub attempt: u32,
     range: Range<usize>,
 }
 
@@ -65,8 +67,26 @@ impl ResultFile {
         RecordedAt { offset: range.start as u64, length: range.len() as u64 }
     }
 
-    /// Reads one case.
+    /// The id of the run at whose end evaltrail wrote the file, if it did and the file contains the id.
+    pub fn copied_run(&self) -> Option<String> {
+        let first = self.entries.first()?.range.clone();
+        let [id] = index::pick(&self.text, first, [&["evaltrail"]]).ok()?;
+        let ours = json::parse(&self.text[id?]).ok()?.value;
+        ours["run_id"].as_str().map(str::to_string)
+    }
+
+    /// The position of the case whose record is there.
+    fn position_of(&self, at: RecordedAt) -> Option<usize> {
+        self.entries.binary_search_by_key(&at.offset, |entry| entry.range.start as u64).ok()
+    }
+
+    /// Reads what the agent did in one case, and the results.
     pub fn attempt(&self, at: usize) -> Result<Attempt, FileProblem> {
+        self.case(at).map(|(attempt, _)| attempt)
+    }
+
+    /// Reads one case, and which parts of it the file does not record.
+    pub fn case(&self, at: usize) -> Result<(Attempt, NotRecorded), FileProblem> {
         let range = self.entries[at].range.clone();
         let parsed = json::parse(&self.text[range.clone()]).map_err(|error| {
             let offset = error.offset + range.start;
@@ -82,8 +102,7 @@ impl ResultFile {
 
 impl AttemptRecords for ResultFile {
     fn read(&self, at: RecordedAt) -> Result<Arc<Attempt>, String> {
-        let entry = self.entries.binary_search_by_key(&at.offset, |entry| entry.range.start as u64);
-        let entry = entry.map_err(|_| "the result file has no such case".to_string())?;
+        let entry = self.position_of(at).ok_or("the result file has no such case")?;
         self.attempt(entry).map(Arc::new).map_err(|problem| problem.to_string())
     }
 }
@@ -140,16 +159,36 @@ fn entry(text: &str, range: Range<usize>) -> Result<ResultEntry, SyntaxError> {
     Ok(ResultEntry { eval_id, status, attempt: 1, range })
 }
 
-fn case_result(node: Node, key: AttemptKey) -> Read<Attempt> {
+/// A turn of a result: the expected and the actual one, and its scores.
+struct ResultTurn {
+    expected: Option<Invocation>,
+    actual: Invocation,
+    /// Whether the rubrics of the case and of the turn are recorded. ADK copies both to the actual turn.
+    has_rubrics: bool,
+    scores: Vec<MetricResult>,
+}
+
+fn result_turn(node: Node) -> Read<ResultTurn> {
+    let expected = node.get("expected_invocation").map(invocation).transpose()?;
+    let actual = node.need("actual_invocation")?;
+    let has_rubrics = actual.object()?.contains_key("rubrics");
+    let scores = node.list("eval_metric_results", metric_result)?;
+    Ok(ResultTurn { expected, actual: invocation(actual)?, has_rubrics, scores })
+}
+
+/// The rubrics of the case: those of the first actual turn that are not the turn's own.
+fn case_rubrics(turns: &[ResultTurn]) -> Vec<Rubric> {
+    let Some(ResultTurn { expected, actual, .. }) = turns.first() else { return Vec::new() };
+    let own = expected.as_ref().map(|turn| turn.rubrics.as_slice()).unwrap_or_default();
+    actual.rubrics.iter().filter(|rubric| own.iter().all(|other| other.id != rubric.id)).cloned().collect()
+}
+
+fn case_result(node: Node, key: AttemptKey) -> Read<(Attempt, NotRecorded)> {
     let adk_status = status(node.need("final_eval_status")?)?;
     let mut metrics = node.list("overall_eval_metric_results", metric_result)?;
-    let turns = node.list("eval_metric_result_per_invocation", |turn| {
-        let expected = turn.get("expected_invocation").map(invocation).transpose()?;
-        let actual = invocation(turn.need("actual_invocation")?)?;
-        Ok((expected, actual, turn.list("eval_metric_results", metric_result)?))
-    })?;
-    for (_, _, scores) in &turns {
-        for (metric, score) in metrics.iter_mut().zip(scores) {
+    let turns = node.list("eval_metric_result_per_invocation", result_turn)?;
+    for turn in &turns {
+        for (metric, score) in metrics.iter_mut().zip(&turn.scores) {
             metric.per_invocation.push(InvocationScore {
                 score: score.score,
                 status: score.status,
@@ -162,40 +201,39 @@ fn case_result(node: Node, key: AttemptKey) -> Read<Attempt> {
     let ours = node.get("evaltrail");
     let error = ours.map(|ours| ours.opt_str("error")).transpose()?.flatten();
     explain(&mut metrics, ours)?;
+    let session = node.get("session_details");
     let broke = metrics.is_empty() && turns.is_empty() && adk_status == Status::Failed;
-    let error = error.or_else(|| broke.then(|| "the agent failed; ADK does not record why".to_string()));
-    Ok(Attempt {
-        asked: Vec::new(),
-        expected_state: None,
-        actual_state: None,
-        rubrics: Vec::new(),
-        scenario: None,
-        variables: serde_json::Map::new(),
-        variants: Vec::new(),
-        tool_use: None,
-        user_spent: None,
-        key,
-        eval_id: node.opt_str("eval_id")?.unwrap_or_default(),
+    let end = RecordedEnd::of(session.filter(|_| turns.is_empty()));
+    let error = error.or_else(|| broke.then_some(end.error));
+    let unknown = NotRecorded {
+        expected: turns.is_empty(),
+        rubrics: !turns.iter().any(|turn| turn.has_rubrics),
+        state: true,
+        scenario: turns.iter().all(|turn| turn.expected.is_none()),
+    };
+    let actual = |turns: Vec<ResultTurn>| turns.into_iter().map(|turn| turn.actual).collect();
+    let attempt = Attempt {
         status: match error {
             Some(_) => Status::Errored,
             None => crate::domain::case_status(&metrics),
         },
         adk_status,
-        started: String::new(),
         latency_s: match turns.is_empty() {
             true => None,
-            false => turns.iter().map(|(_, actual, _)| actual.durations.total).sum(),
+            false => turns.iter().map(|turn| turn.actual.durations.total).sum(),
         },
         failed: Some(error.is_some()),
         error,
         metrics,
-        expected: turns.iter().filter_map(|(expected, ..)| expected.clone()).collect(),
-        actual: turns.into_iter().map(|(_, actual, _)| actual).collect(),
+        actual_state: session.and_then(final_state),
+        rubrics: case_rubrics(&turns),
+        expected: turns.iter().filter_map(|turn| turn.expected.clone()).collect(),
+        actual: if turns.is_empty() { end.turns.into() } else { actual(turns) },
         session_id: node.opt_str("session_id")?.unwrap_or_default(),
         user_id: node.opt_str("user_id")?.unwrap_or_default(),
-        tries: 1,
-        turn: None,
-    })
+        ..Attempt::blank(key, &node.opt_str("eval_id")?.unwrap_or_default())
+    };
+    Ok((attempt, unknown))
 }
 
 fn explain(metrics: &mut [MetricResult], ours: Option<Node>) -> Read<()> {

@@ -2,7 +2,8 @@
 
 use super::content::{write_call, write_content, write_part, write_response};
 use super::eval_case::RUBRIC_GROUPS;
-use super::result::{write_event, write_rubric};
+use super::event::write_event;
+use super::result::write_rubric;
 use crate::domain::{Content, Conversation, EvalCase, Invocation, SessionInput, Trajectory};
 use serde_json::{Map, Value, json};
 

@@ -32,7 +32,7 @@ mod tests;
 pub(super) use answer::{Answer, answer};
 pub use message::{Message, MessageRole};
 pub use saved::saved_conversations;
-pub use session::{StoredSession, read_session};
+pub use session::{StateBefore, StoredSession, read_session};
 pub(super) use shape::{KINDS, is_conversation, is_list_of_messages};
 pub use turns::first_words;
 pub(super) use turns::{listed, listed_trajectory};

@@ -46,5 +46,5 @@ fn one(value: &Value) -> Result<StoredSession, ReadError> {
     let turns = conversation(Node::top(value))?.recorded();
     let id = ["id", "thread_id"].iter().find_map(|key| value.get(*key)?.as_str());
     let id = id.unwrap_or_default().to_string();
-    Ok(StoredSession { id, turns, input: SessionInput::default(), changed: Vec::new() })
+    Ok(StoredSession { id, turns, input: SessionInput::default(), states: Vec::new() })
 }

@@ -16,8 +16,17 @@ pub struct StoredSession {
     pub input: SessionInput,
     /// The turns.
     pub turns: Vec<Invocation>,
-    /// Keys of the state that the conversation changed. The session does not contain their initial values.
-    pub changed: Vec<String>,
+    /// The state before each turn; empty if the source contains none.
+    pub states: Vec<StateBefore>,
+}
+
+/// The state of a session before a turn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StateBefore {
+    /// The values that are known.
+    pub state: Map<String, Value>,
+    /// The keys that were changed for the first time later, each once: the session does not contain the values before.
+    pub unknown: Vec<String>,
 }
 
 /// Whether a value is a session: it has events, and an application or a user.
@@ -43,18 +52,53 @@ pub fn read_session(session: &Value) -> Result<Option<StoredSession>, ReadError>
     let text = |key: &str| below(session, &[key]).and_then(Value::as_str).unwrap_or_default().to_string();
     let turns = conversation(Node::top(session))?.turns;
     let events = below(session, &["events"]).and_then(Value::as_array).into_iter().flatten();
-    let deltas = events.filter_map(|event| below(event, &["actions", "state_delta"])?.as_object());
-    let mut changed: Vec<String> = Vec::new();
-    for key in deltas.flat_map(Map::keys) {
-        if !changed.contains(key) {
-            changed.push(key.clone());
-        }
-    }
-    let mut state = session.get("state").and_then(Value::as_object).cloned().unwrap_or_default();
-    state.retain(|key, _| !changed.contains(key));
+    let events: Vec<&Value> = events.collect();
+    let last = session.get("state").and_then(Value::as_object).cloned().unwrap_or_default();
+    let states: Vec<StateBefore> =
+        (0..turns.len()).map(|turn| state_before(turn, &turns, &events, &last)).collect();
+    let state = states.first().map_or(last, |first| first.state.clone());
     let (app_name, user_id) = (text("app_name"), text("user_id"));
     let input = SessionInput { app_name, user_id, state, ..SessionInput::default() };
-    Ok(Some(StoredSession { id: text("id"), input, turns, changed }))
+    Ok(Some(StoredSession { id: text("id"), input, turns, states }))
+}
+
+/// What stands before the name of a value that lives for one invocation only.
+const TEMPORARY: &str = "temp:";
+
+/// The state before a turn: what was changed before it has the value of the last change, and what was never changed the
+/// value at the end.
+fn state_before(
+    turn: usize,
+    turns: &[Invocation],
+    events: &[&Value],
+    last: &Map<String, Value>,
+) -> StateBefore {
+    let mut before = StateBefore::default();
+    let mut later: Vec<&String> = Vec::new();
+    for event in events {
+        let invocation = below(event, &["invocation_id"]).and_then(Value::as_str).unwrap_or_default();
+        let of = turns.iter().position(|one| one.id == invocation).unwrap_or_default();
+        let delta = below(event, &["actions", "state_delta"]).and_then(Value::as_object);
+        for (key, value) in delta.into_iter().flatten().filter(|(key, _)| !key.starts_with(TEMPORARY)) {
+            match of < turn {
+                true => drop(before.state.insert(key.clone(), value.clone())),
+                false => later.push(key),
+            }
+        }
+    }
+    for key in later {
+        if !before.state.contains_key(key) && !before.unknown.contains(key) {
+            before.unknown.push(key.clone());
+        }
+    }
+    let never_changed = |key: &String| !before.unknown.contains(key) && !before.state.contains_key(key);
+    let rest: Vec<(String, Value)> = last
+        .iter()
+        .filter(|(key, _)| never_changed(key))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    before.state.extend(rest);
+    before
 }
 
 /// The conversation of a session.
@@ -66,4 +110,27 @@ pub(super) fn conversation(node: Node) -> Read<Conversation> {
 pub(super) fn of_events(node: Node) -> Read<Conversation> {
     let events: Vec<Event> = node.items()?.map(event).collect::<Read<_>>()?;
     Ok(Conversation { turns: invocations_of(&events), ..Conversation::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// The values that the turns before led to, each key once.
+    #[test]
+    fn the_state_before_a_turn_is_the_one_that_the_turns_before_led_to() {
+        let event = |turn: &str, author: &str, delta: Value| json!({"author": author, "invocationId": turn, "content": {"parts": [{"text": "x"}]}, "actions": {"stateDelta": delta}});
+        let session = json!({"appName": "a", "userId": "u", "state": {"room": "x", "held": 3, "late": true}, "events": [
+            event("1", "user", json!({})), event("1", "a", json!({"held": 1, "temp:step": 1})),
+            event("2", "user", json!({})), event("2", "a", json!({"held": 2})),
+            event("3", "user", json!({})), event("3", "a", json!({"held": 3})), event("3", "a", json!({"held": 3, "late": true})),
+        ]});
+        let read = read_session(&session).unwrap().unwrap();
+        let before =
+            |turn: usize| (Value::Object(read.states[turn].state.clone()), read.states[turn].unknown.clone());
+        assert_eq!(before(0), (json!({"room": "x"}), vec!["held".to_string(), "late".to_string()]));
+        assert_eq!(before(1), (json!({"held": 1, "room": "x"}), vec!["late".to_string()]));
+        assert_eq!(before(2), (json!({"held": 2, "room": "x"}), vec!["late".to_string()]));
+    }
 }

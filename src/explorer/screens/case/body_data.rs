@@ -1,6 +1,7 @@
 //! The data from which the lines of a case are built: expected and actual turns, states and people's verdicts.
 
-use crate::domain::{Attempt, AttemptSummary, EndedAttempt, HumanVerdict, Invocation};
+use crate::diff::same_calls;
+use crate::domain::{Attempt, AttemptSummary, EndedAttempt, HumanVerdict, Invocation, Trajectory};
 use crate::explorer::model::Model;
 use crate::explorer::screens::case::body::{Compared, ComparedTurn, turn_status};
 use crate::explorer::screens::case::state::{CaseMode, CaseScreen};
@@ -42,11 +43,22 @@ pub(super) fn compared(
     let variant = ended.variant().and_then(|name| {
         model.notes(case.at)?.variants.iter().find(|variant| variant.name == name).map(|one| &one.turns)
     });
+    let now = model.file(case.at.set).and_then(|file| file.case(case.at.index).ok());
+    // The file spells numbers as a person wrote them.
+    let as_in_file = |at: usize, own: &Invocation| {
+        let now = now.as_ref().and_then(|now| now.turns().get(first + at));
+        let same =
+            now.filter(|now| same_calls(&now.calls(), &own.calls()) && own.trajectory != Trajectory::Unknown);
+        same.map_or_else(|| own.trajectory.clone(), |now| now.trajectory.clone())
+    };
     let turn = |at: usize| ComparedTurn {
         turn: first + at,
         // If a variant decided the result, its trajectory is shown as expected.
         expected: attempt.expected.get(at).map(|own| Invocation {
-            trajectory: variant.and_then(|turns| turns.get(first + at)).unwrap_or(&own.trajectory).clone(),
+            trajectory: match variant.and_then(|turns| turns.get(first + at)) {
+                Some(other) => other.clone(),
+                None => as_in_file(at, own),
+            },
             ..own.clone()
         }),
         actual: attempt.actual.get(at).cloned(),
@@ -65,7 +77,7 @@ pub(super) fn compared(
 }
 
 /// Verdicts given by people on an attempt.
-fn people(model: &Model, case: &CaseScreen, attempt: &AttemptSummary) -> Vec<HumanVerdict> {
+pub(super) fn people(model: &Model, case: &CaseScreen, attempt: &AttemptSummary) -> Vec<HumanVerdict> {
     let run_id = model.outcomes.get(case.at).map(|outcome| outcome.run.id.as_str());
     let file = &model.sets[case.at.set].path.shown;
     let mine = |one: &&HumanVerdict| {

@@ -2,10 +2,13 @@
 //! reason. Failed metrics come first and with their full reason.
 
 use crate::diff::{Line, Span, Tone, wrap_line};
-use crate::domain::{AttemptSummary, MetricSummary, Status, clean_line, compared_texts, score_text};
+use crate::domain::{
+    AttemptSummary, HumanVerdict, MetricSummary, Status, clean_line, compared_texts, score_text,
+};
 use crate::explorer::case_trend::since_words;
 use crate::explorer::commands::{APPLY_SUGGESTION, Context, JUDGE_AGAIN, QUEUE_RELAX, RUN, SCORE};
 use crate::explorer::model::Model;
+use crate::explorer::screens::case::body_data::people;
 use crate::explorer::widgets::text::fit;
 
 /// Columns before the reason of a metric: symbol, name, numbers.
@@ -47,7 +50,8 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
         lines.extend(wrapped.into_iter().map(|line| VerdictLine::Words(Status::Errored, line)));
         let tries =
             if attempt.tries > 1 { format!("; tried {} times", attempt.tries) } else { String::new() };
-        lines.extend(notes(&format!("ADK reports failed, without the reason{tries}"), width));
+        lines
+            .extend(notes(&format!("ADK reports failed, because it has no status for errors{tries}"), width));
     } else if attempt.status != attempt.adk_status || !attempt.model_errors.is_empty() {
         let said = attempt.adk_status.label();
         lines.extend(notes(&format!("{} here; ADK reports {said}", attempt.status.label()), width));
@@ -55,7 +59,13 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
     case_notes(model, attempt, width, &mut lines);
     let metrics = in_order(attempt);
     let (failed, others) = metrics.split_at(metrics.partition_point(|one| one.status == Status::Failed));
-    failed.iter().for_each(|metric| metric_lines(metric, width, whole, &mut lines));
+    let overruled = overruled(model, attempt);
+    let add = |metric: &MetricSummary, lines: &mut Vec<VerdictLine>| {
+        metric_lines(metric, width, whole, lines);
+        let mine = overruled.iter().filter(|one| one.metric == metric.metric);
+        lines.extend(mine.flat_map(|one| notes(&overruled_words(one), width)));
+    };
+    failed.iter().for_each(|metric| add(metric, &mut lines));
     if let Some(change) = model.shown_case().and_then(|case| case.suggestion.as_ref()) {
         let words = change.words().join(" + ");
         let hint = match model.screen_context() {
@@ -67,8 +77,28 @@ pub fn verdict_lines(model: &Model, width: usize, whole: bool) -> Vec<VerdictLin
     if !attempt.undecided.is_empty() {
         lines.extend(notes(&clean_line(&attempt.undecided), width));
     }
-    others.iter().for_each(|metric| metric_lines(metric, width, whole, &mut lines));
+    others.iter().for_each(|metric| add(metric, &mut lines));
     lines
+}
+
+/// The user's verdicts on the attempt that differ from the computed ones.
+fn overruled(model: &Model, attempt: &AttemptSummary) -> Vec<HumanVerdict> {
+    let Some(case) = model.shown_case() else { return Vec::new() };
+    let differs = |one: &HumanVerdict| one.verdict.is_some() && one.verdict != one.computed;
+    people(model, case, attempt).into_iter().filter(differs).collect()
+}
+
+/// A verdict of the user beside the computed one, which it does not replace.
+fn overruled_words(one: &HumanVerdict) -> String {
+    let word = |verdict: Option<bool>| match verdict {
+        Some(true) => "✓ yes",
+        Some(false) => "✗ no",
+        None => "none",
+    };
+    let about = one.rubric_id.as_ref().map(|rubric| format!(" on {rubric}")).unwrap_or_default();
+    let note = if one.note.is_empty() { String::new() } else { format!(": {}", one.note) };
+    let (own, computed) = (word(one.verdict), word(one.computed));
+    clean_line(&format!("your verdict{about}: {own}{note}  (computed: {computed})")).into_owned()
 }
 
 /// Notes about the case and its result: what was run, whether the case was edited, what was decided, since when it fails.

@@ -222,11 +222,11 @@ fn save(model: &mut Model, typed: &str) -> Vec<Effect> {
     let Screen::Chat(chat) = &model.screen else { return Vec::new() };
     let Ok((id, range)) = id_and_turns(typed, &chat.turns) else { return Vec::new() };
     let Some(file) = model.file(chat.set) else { return Vec::new() };
-    // What begins at a later turn begins in the state that the turns before it led to.
-    let led_to = range.start.checked_sub(1).and_then(|before| chat.states[before].as_ref()?.as_object());
+    // What begins at a later turn begins in the state that the turns before it led to; in none if that is not known.
     let mut session = chat.session.clone();
-    if let Some(state) = led_to {
-        session.state = state.clone();
+    if let Some(before) = range.start.checked_sub(1) {
+        let led_to = chat.states.get(before).and_then(|state| state.as_ref()?.as_object());
+        session.state = led_to.cloned().unwrap_or_default();
     }
     let input = (session != SessionInput::default()).then_some(session);
     let case = captured_case(id, &chat.turns[range.clone()], input, model.opened_at + model.now);

@@ -23,11 +23,10 @@ pub struct RunsScreen {
 }
 
 impl RunsScreen {
-    /// Shows these runs. The cursor stays on its run. Files that evaltrail wrote for ADK are not listed, because their
-    /// runs are.
+    /// Shows these runs. The cursor stays on its run.
     pub(crate) fn put(&mut self, history: Arc<History>) {
         let here = self.head().map(|head| head.path.clone());
-        self.rows = (0..history.runs.len()).filter(|at| !history.runs[*at].is_copy()).collect();
+        self.rows = (0..history.runs.len()).collect();
         let kept = self.rows.iter().position(|at| Some(&history.runs[*at].path) == here.as_ref());
         self.cursor = kept.unwrap_or(self.cursor.min(self.rows.len().saturating_sub(1)));
         if !history.runs.iter().any(|head| Some(&head.path) == self.marked.as_ref()) {
@@ -65,13 +64,14 @@ impl RunsScreen {
         head.is_ours() && history.is_some_and(|history| history.baseline.as_ref() == Some(&head.run_id))
     }
 
-    /// The run that is compared with the one under the cursor: the marked one, else the user's own run before it.
+    /// The run that is compared with the one under the cursor: the marked one, else the run before it, unless it is
+    /// foreign.
     pub fn first_of_comparison(&self) -> Option<&RunHead> {
         let history = self.history.as_ref()?;
         if let Some(marked) = &self.marked {
             return history.runs.iter().find(|head| head.path == *marked);
         }
         let later = self.rows.get(self.cursor + 1..)?;
-        later.iter().map(|at| &history.runs[*at]).find(|head| head.is_ours())
+        later.iter().map(|at| &history.runs[*at]).find(|head| head.is_usable())
     }
 }

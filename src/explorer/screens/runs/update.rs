@@ -15,7 +15,7 @@ use crate::explorer::screens::runs::state::RunsScreen;
 use crate::explorer::ticket::Ticket;
 use crate::explorer::{global, what_if};
 use crate::history::{History, RunHead};
-use crate::store::run_name_error;
+use crate::store::{file_id, run_name_error};
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -108,12 +108,12 @@ pub(crate) fn can_compare(model: &Model) -> Enabled {
     has_run_here(model)?;
     let runs = screen(model).ok_or("there is no run here")?;
     let after = runs.head().ok_or("there is no run here")?;
-    if !after.is_ours() {
-        return Err("only your own runs can be compared");
+    if !after.is_usable() {
+        return Err("foreign runs cannot be compared");
     }
     let before = runs.first_of_comparison().ok_or("there is no run before it; space marks another one")?;
-    if !before.is_ours() {
-        return Err("the marked run is not one of yours; only those can be compared");
+    if !before.is_usable() {
+        return Err("the marked run is foreign; it cannot be compared");
     }
     if before.path == after.path {
         return Err("it is the marked run; go to another one");
@@ -196,14 +196,14 @@ impl Purpose for NameOfRun {
 
 pub(crate) fn can_export(model: &Model) -> Enabled {
     has_run_here(model)?;
-    let is_ours = screen(model).and_then(RunsScreen::head).is_some_and(RunHead::is_ours);
-    is_ours.then_some(()).ok_or("only your own runs can be exported")
+    let is_usable = screen(model).and_then(RunsScreen::head).is_some_and(RunHead::is_usable);
+    is_usable.then_some(()).ok_or("foreign runs cannot be exported")
 }
 
 /// Asks for the file to which the run under the cursor is written.
 pub(crate) fn export(model: &mut Model) -> Vec<Effect> {
     let Some(head) = screen(model).and_then(RunsScreen::head).cloned() else { return Vec::new() };
-    let value = format!("run-{}.evaltrail", head.run_id);
+    let value = format!("run-{}.evaltrail", file_id(&head.run_id));
     ask::open(model, ExportFile { head: Box::new(head) }, value)
 }
 

@@ -75,14 +75,11 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
     None
 }
 
-/// Name, or the beginning of the id.
+/// Name, or the short id.
 fn name_of(runs: &RunsScreen, head: &RunHead) -> String {
     let name = runs.name_of(head).map(str::to_string);
-    name.unwrap_or_else(|| head.run_id.chars().take(ID_SHOWN).collect())
+    name.unwrap_or_else(|| head.short_id())
 }
-
-/// Number of characters of an id that are shown instead of a name.
-const ID_SHOWN: usize = 12;
 
 /// The text and style of a run in a column.
 type Cell<'a> = Box<dyn Fn(&RunHead) -> (String, Style) + 'a>;

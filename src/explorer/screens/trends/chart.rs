@@ -118,7 +118,7 @@ fn facts_of(
     });
     let attempts =
         if point.attempts == 1 { "1 attempt".into() } else { format!("{} attempts", point.attempts) };
-    let id = short(&head.run_id);
+    let id = head.short_id();
     let of = if series.metric.is_none() { " of" } else { ", mean of" };
     let first = format!(
         "run {} of {}: {id}, {}   {}{of} {attempts}{}",

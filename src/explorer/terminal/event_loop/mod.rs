@@ -329,7 +329,6 @@ impl Loop {
             })?;
             crossterm::execute!(screen.backend_mut(), crossterm::terminal::EndSynchronizedUpdate)
         })?;
-        update(&mut self.model, Msg::Drawn(self.began.elapsed().as_secs_f64()));
         self.is_question_shown = self.model.is_trust_dialog_open();
         panic_if_requested();
         self.next_frame();
@@ -348,8 +347,8 @@ impl Loop {
         if self.model.is_animated() {
             self.frames.after_event();
         }
-        if let Some(until) = self.model.notice.as_ref().and_then(|notice| notice.until) {
-            self.frames.at(self.began + Duration::from_secs_f64(until.max(0.0)));
+        if let Some(notice) = &self.model.notice {
+            self.frames.at(self.began + Duration::from_secs_f64(notice.until.max(0.0)));
         }
     }
 
