@@ -382,6 +382,7 @@ fn the_report_is_as_documented_and_junit_is_xml() {
             "failed",
             "errored",
             "not_evaluated",
+            "model_errors",
             "quarantined",
             "judges",
             "gate",
