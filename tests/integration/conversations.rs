@@ -350,5 +350,5 @@ fn a_turn_without_a_user_message_is_not_run() {
     let mut command = evaltrail(&folder.path().join("home"));
     command.current_dir(folder.path()).args(["run", "rows.jsonl", "--agent", "replay:agent.jsonl"]);
     let out = output(&mut command);
-    assert!(both(&out).contains("turn 1 has no user message to send"), "{}", both(&out));
+    assert!(both(&out).contains("the row has no prompt"), "{}", both(&out));
 }

@@ -11,7 +11,7 @@
 
 use super::calls::{decoded, is_nothing as is_empty_cell};
 use super::columns::{ColumnMap, value_at};
-use super::row::is_structure;
+use super::turns::is_structure;
 use super::{COLUMNS, turns};
 use crate::formats::json::{JsonPath, Step};
 use crate::formats::read::{Node, Read, ReadError, camel, lookup};

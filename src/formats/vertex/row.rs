@@ -15,7 +15,7 @@ use super::calls::{decoded, is_nothing, trajectory};
 use super::columns::ColumnMap;
 use super::layout::recognise;
 use super::row_turns::{RowTurns, in_text, without_actions};
-use super::turns::{is_blank, single_text};
+use super::turns::{is_blank, is_structure, messages_in, opened, single_text};
 use super::{recorded, rubrics};
 use crate::domain::{
     Content, Conversation, EvalCase, Invocation, InvocationEvent, Saved, Trajectory, plausible_seconds,
@@ -214,15 +214,6 @@ fn asked(prompt: Node) -> Read<RowTurns> {
     Ok(RowTurns { expected: vec![Invocation { user, ..Invocation::default() }], ..RowTurns::default() })
 }
 
-/// A conversation in a cell, which may be JSON in a text; `None` for any other cell.
-fn messages_in(value: &Value) -> Option<Value> {
-    let value = match value {
-        Value::String(text) if !text.trim_start().starts_with(['{', '[']) => return None,
-        value => opened(value),
-    };
-    (messages::is_list_of_messages(&value) || messages::is_conversation(&value)).then_some(value)
-}
-
 fn expected(found: messages::Conversation) -> RowTurns {
     RowTurns { system: found.system.clone(), expected: found.expected(), ..RowTurns::default() }
 }
@@ -258,13 +249,6 @@ fn before_response(found: messages::Conversation) -> RowTurns {
         earlier.iter_mut().for_each(|turn| turn.history = true);
     }
     RowTurns { expected, system, steps, ..RowTurns::default() }
-}
-
-fn opened(value: &Value) -> Value {
-    match value {
-        Value::String(text) => decoded(text).unwrap_or_else(|| value.clone()),
-        other => other.clone(),
-    }
 }
 
 fn untouched(expected: &[Invocation]) -> Vec<Invocation> {
@@ -428,13 +412,6 @@ fn answered(node: Node) -> Read<Answer> {
         }
         _ => Ok(Answer::of_text(text)),
     }
-}
-
-/// Whether a value is a conversation, a content, or a response of a model's interface, rather than data.
-pub(super) fn is_structure(value: &Value) -> bool {
-    let has = |key: &str| value.get(key).is_some();
-    let is_error = has("error") && value.as_object().is_some_and(|map| map.len() == 1);
-    is_error || ["choices", "candidates", "parts"].into_iter().any(has) || messages_in(value).is_some()
 }
 
 fn first_candidate(list: Node) -> Read<Answer> {

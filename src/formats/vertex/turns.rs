@@ -2,6 +2,7 @@
 
 use super::calls::decoded;
 use crate::domain::Content;
+use crate::formats::messages;
 use crate::formats::read::{Node, Read};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -24,18 +25,18 @@ pub(super) fn is_conversation(value: &Value) -> bool {
     message_list(value).is_some_and(|list| list.as_array().into_iter().flatten().all(has_role))
 }
 
-/// The messages, with deepeval's `tools_called` as `tool_calls`.
+/// The messages, with deepeval's `tools_called` as a message with calls before the text that they led to.
 pub(super) fn with_tool_calls(list: &Value) -> Value {
     let list = message_list(list).map(Cow::into_owned).unwrap_or_default();
-    let message = |message: &Value| {
-        let Value::Object(mut message) = message.clone() else { return message.clone() };
-        if let Some(Value::Array(tools)) = message.remove("tools_called") {
-            let calls: Vec<Value> = tools.iter().map(tool_call).collect();
-            message.insert("tool_calls".into(), calls.into());
-        }
-        Value::Object(message)
+    let messages = |message: &Value| -> Vec<Value> {
+        let Value::Object(mut message) = message.clone() else { return vec![message.clone()] };
+        let Some(Value::Array(tools)) = message.remove("tools_called") else { return vec![message.into()] };
+        let calls: Vec<Value> = tools.iter().map(tool_call).collect();
+        let calls =
+            (!calls.is_empty()).then(|| json!({"role": "assistant", "content": null, "tool_calls": calls}));
+        calls.into_iter().chain([message.into()]).collect()
     };
-    list.as_array().into_iter().flatten().map(message).collect()
+    list.as_array().into_iter().flatten().flat_map(messages).collect()
 }
 
 fn tool_call(tool: &Value) -> Value {
@@ -61,4 +62,27 @@ pub(super) fn single_text<'a>(node: &'a Node<'a>) -> Read<Option<&'a str>> {
 /// Whether a content has no text and no other part.
 pub(super) fn is_blank(content: &Content) -> bool {
     content.parts.iter().all(|part| part.is_blank())
+}
+
+pub(super) fn opened(value: &Value) -> Value {
+    match value {
+        Value::String(text) => decoded(text).unwrap_or_else(|| value.clone()),
+        other => other.clone(),
+    }
+}
+
+/// A conversation in a cell, which may be JSON in a text; `None` for any other cell.
+pub(super) fn messages_in(value: &Value) -> Option<Value> {
+    let value = match value {
+        Value::String(text) if !text.trim_start().starts_with(['{', '[']) => return None,
+        value => opened(value),
+    };
+    (messages::is_list_of_messages(&value) || messages::is_conversation(&value)).then_some(value)
+}
+
+/// Whether a value is a conversation, a content, or a response of a model's interface, rather than data.
+pub(super) fn is_structure(value: &Value) -> bool {
+    let has = |key: &str| value.get(key).is_some();
+    let is_error = has("error") && value.as_object().is_some_and(|map| map.len() == 1);
+    is_error || ["choices", "candidates", "parts"].into_iter().any(has) || messages_in(value).is_some()
 }
