@@ -1,6 +1,6 @@
 //! The directories of evaltrail's own files.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The platform's directories, or those below `EVALTRAIL_HOME` if it is set.
 #[derive(Clone, Debug)]
@@ -14,11 +14,6 @@ pub struct Places {
 }
 
 impl Places {
-    /// Whether a path is in one of the directories.
-    pub fn contain(&self, path: &Path) -> bool {
-        [&self.data, &self.cache, &self.config].into_iter().any(|folder| path.starts_with(folder))
-    }
-
     /// Finds the directories; `None` when the platform defines none (there is no home folder).
     pub fn find() -> Option<Places> {
         // An empty path would be the current folder, whose files may come from anywhere.

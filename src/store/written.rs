@@ -45,6 +45,11 @@ impl WrittenFiles {
         found
     }
 
+    /// Whether a file with these first bytes is such a record, of any user.
+    pub fn is_record(head: &str) -> bool {
+        head.lines().next().is_some_and(|line| serde_json::from_str::<Entry>(line).is_ok())
+    }
+
     /// Whether a file has the content of one that was written. Only files of the same size are read. Files that cannot
     /// be read do not have it.
     pub fn contains(&self, path: &Path) -> bool {

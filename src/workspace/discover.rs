@@ -281,9 +281,7 @@ impl Walk {
         let content = match content_of(name, &head, columns) {
             FileContent::UnknownData if is_named_as_set => FileContent::Cases,
             FileContent::UnknownData if name.ends_with(super::beside::STUBS_ENDING) => FileContent::Other,
-            FileContent::UnknownData if Places::find().is_some_and(|places| places.contain(path)) => {
-                FileContent::Other
-            }
+            FileContent::UnknownData if WrittenFiles::is_record(&decoded_text(&head)) => FileContent::Other,
             FileContent::Other => by_name,
             content => content,
         };

@@ -415,11 +415,13 @@ fn the_report_is_as_documented_and_junit_is_xml() {
             "eval_set",
             "file",
             "eval_id",
+            "position",
             "attempt",
             "status",
             "adk_status",
             "latency_s",
             "error",
+            "reason",
             "metrics",
             "invocations"
         ]
