@@ -204,6 +204,9 @@ pub struct Spent {
     pub missing: u32,
     /// Requests that were retried.
     pub retries: u32,
+    /// Requests that were cancelled after they were sent. Their cost is estimated.
+    #[serde(default)]
+    pub cancelled: u32,
     /// Input tokens.
     pub input_tokens: u64,
     /// Output tokens, thoughts included.
@@ -220,6 +223,7 @@ impl Spent {
             cached: self.cached.saturating_add(other.cached),
             missing: self.missing.saturating_add(other.missing),
             retries: self.retries.saturating_add(other.retries),
+            cancelled: self.cancelled.saturating_add(other.cancelled),
             // The numbers of tokens are what a server sent.
             input_tokens: self.input_tokens.saturating_add(other.input_tokens),
             output_tokens: self.output_tokens.saturating_add(other.output_tokens),
@@ -237,6 +241,7 @@ impl Spent {
             cached: self.cached.saturating_sub(before.cached),
             missing: self.missing.saturating_sub(before.missing),
             retries: self.retries.saturating_sub(before.retries),
+            cancelled: self.cancelled.saturating_sub(before.cancelled),
             input_tokens: self.input_tokens.saturating_sub(before.input_tokens),
             output_tokens: self.output_tokens.saturating_sub(before.output_tokens),
             cost: self.cost.map(|cost| (cost - before.cost.unwrap_or(0.0)).max(0.0)),
@@ -252,6 +257,7 @@ impl Spent {
             cached: of(self.cached),
             missing: of(self.missing),
             retries: of(self.retries),
+            cancelled: of(self.cancelled),
             input_tokens: tokens(self.input_tokens),
             output_tokens: tokens(self.output_tokens),
             cost: self.cost.map(|cost| cost * factor),
@@ -269,6 +275,9 @@ impl Spent {
                 " · at least {} not requested, because the spending limit was reached",
                 self.missing
             );
+        }
+        if self.cancelled > 0 {
+            words += &format!(" · {} cancelled, their cost is estimated", self.cancelled);
         }
         if self.input_tokens > 0 || self.output_tokens > 0 {
             words += &format!(" · {} tokens in, {} out", self.input_tokens, self.output_tokens);

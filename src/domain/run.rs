@@ -375,8 +375,8 @@ pub enum RunEvent {
     Finished(Arc<EndedAttempt>),
     /// An attempt was cancelled before it ended; a resume runs it again.
     Dropped(AttemptKey),
-    /// What judges spent on an attempt that was cancelled. Their replies are cached.
-    SpentInVain(Spent),
+    /// What judges spent on attempts that were cancelled. Their responses are cached.
+    SpentOnCancelled(Spent),
     /// The run was paused (`true`: no new attempts start) or continued (`false`).
     Paused(bool),
     /// The run is being cancelled.

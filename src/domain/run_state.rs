@@ -22,8 +22,8 @@ pub struct RunState {
     others: BTreeMap<usize, Vec<u32>>,
     /// Attempts that were cancelled before they ended, in that order. A resume runs them again.
     pub cancelled: Vec<AttemptKey>,
-    /// What judges spent on attempts that were cancelled since the run was started or resumed.
-    pub spent_in_vain: Spent,
+    /// What judges spent on attempts that were cancelled.
+    pub spent_on_cancelled: Spent,
     /// Counts over all attempts.
     pub totals: Totals,
     /// Whether the run is paused: no new attempts start.
@@ -176,7 +176,7 @@ impl RunState {
             cancelled: Vec::new(),
             totals: Totals::default(),
             paused: false,
-            spent_in_vain: Spent::default(),
+            spent_on_cancelled: Spent::default(),
             cancelling: None,
             warnings: Vec::new(),
             ended: None,
@@ -200,8 +200,8 @@ impl RunState {
 
     /// What the judges spent, also on attempts that were cancelled; `None` if none was requested.
     pub fn spent(&self) -> Option<Spent> {
-        let in_vain = Some(self.spent_in_vain).filter(|spent| *spent != Spent::default());
-        self.finished.iter().filter_map(|attempt| attempt.spent).chain(in_vain).reduce(Spent::and)
+        let of_cancelled = Some(self.spent_on_cancelled).filter(|spent| *spent != Spent::default());
+        self.finished.iter().filter_map(|attempt| attempt.spent).chain(of_cancelled).reduce(Spent::and)
     }
 
     /// Applies one event. Invalid events (an unknown case) are ignored.
@@ -218,7 +218,9 @@ impl RunState {
                 self.in_flight.remove(&key);
                 self.cancelled.push(key);
             }
-            RunEvent::SpentInVain(spent) => self.spent_in_vain = self.spent_in_vain.and(spent),
+            RunEvent::SpentOnCancelled(spent) => {
+                self.spent_on_cancelled = self.spent_on_cancelled.and(spent);
+            }
             RunEvent::Paused(paused) => self.paused = paused,
             RunEvent::Cancelling(reason) => self.cancelling = self.cancelling.max(Some(reason)),
             RunEvent::Warning(text) => self.warnings.push(text),
@@ -459,7 +461,7 @@ mod tests {
         let attempt =
             Attempt { user_spent: Some(spent(1)), ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x") };
         state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
-        state.apply(RunEvent::SpentInVain(spent(2)));
+        state.apply(RunEvent::SpentOnCancelled(spent(2)));
         assert_eq!(state.spent(), Some(Spent { asked: 3, cost: Some(1.0), ..Spent::default() }));
     }
 

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 /// The version of the format of the index. An index with another version is rebuilt.
-const FORMAT: u32 = 11;
+const FORMAT: u32 = 12;
 
 /// A summary of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -447,10 +447,9 @@ impl CollectedResults {
 fn head_of_run(path: &Path, run: &LoadedRun) -> RunHead {
     let (state, plan) = (&run.state, &run.state.plan);
     let mut by_set: Vec<CollectedResults> = plan.sets.iter().map(|_| Default::default()).collect();
-    let (mut spent, mut end): (Option<Spent>, Option<f64>) = (None, None);
+    let mut end: Option<f64> = None;
     for attempt in state.finished.iter() {
         by_set[plan.cases.set(attempt.key.case)].add(&attempt);
-        spent = spent.into_iter().chain(attempt.spent).reduce(Spent::and);
         let ended = unix_seconds(&attempt.started).map(|started| started + attempt.latency_s.unwrap_or(0.0));
         end = end.into_iter().chain(ended).reduce(f64::max);
     }
@@ -470,7 +469,7 @@ fn head_of_run(path: &Path, run: &LoadedRun) -> RunHead {
         criteria: criteria_of(plan),
         judge: plan.judge.label(),
         duration_s: end.zip(unix_seconds(&plan.started)).map(|(end, start)| (end - start).max(0.0)),
-        spent,
+        spent: state.spent(),
         turn: plan.options.turn,
         attempts: plan.attempts(),
         totals: state.totals,

@@ -3,7 +3,7 @@
 
 use super::resume::{decisive_differences, same_cases};
 use crate::domain::{
-    AttemptKey, EndedAttempt, RunEvent, RunOptions, RunPlan, RunState, Shard, ShardBy, unix_seconds,
+    AttemptKey, EndedAttempt, RunEvent, RunOptions, RunPlan, RunState, Shard, ShardBy, Spent, unix_seconds,
 };
 use crate::store::{
     JournalError, JournalLines, LoadedRun, RunFolder, RunKey, WholePlan, fingerprint, load_run,
@@ -352,6 +352,12 @@ fn copied(
             summaries = summaries.and_then(|mut writer| writer.add(ended.clone()).ok().map(|()| writer));
             state.apply(RunEvent::Finished(ended));
         }
+    }
+    let of_cancelled =
+        shards.iter().map(|shard| shard.run.state.spent_on_cancelled).fold(Spent::default(), Spent::and);
+    if of_cancelled != Spent::default() {
+        folder.append_spent_on_cancelled(of_cancelled)?;
+        state.apply(RunEvent::SpentOnCancelled(of_cancelled));
     }
     folder.write_plan(plan)?;
     if state.count_outstanding() == 0 {

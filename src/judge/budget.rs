@@ -1,7 +1,7 @@
 //! The cost of judging, and its limit.
 
 use super::error::{Fault, JudgeError};
-use crate::domain::JudgeSpec;
+use crate::domain::{JudgeSpec, Spent};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
@@ -22,6 +22,9 @@ struct Account {
     /// The sum over all responses so far, and their number.
     output_tokens: u64,
     answers: u64,
+    /// Requests that were cancelled after they were sent, with the sum of their estimates.
+    cancelled: u32,
+    cancelled_cost: f64,
 }
 
 /// Permission to send a request, which exists only while its estimated cost is reserved. Dropped when the request is
@@ -30,14 +33,24 @@ struct Account {
 pub(super) struct Reservation<'a> {
     budget: &'a Budget,
     estimate: f64,
-    /// What is charged when this is dropped: the estimate from when the request is sent until its cost is known.
-    charge: f64,
+    progress: RequestProgress,
+}
+
+/// What is charged for a request when its reservation is dropped.
+#[derive(Debug)]
+enum RequestProgress {
+    /// Nothing.
+    NotSent,
+    /// The estimate: the request is cancelled, and may be charged although its response is never read.
+    Sent,
+    /// This cost.
+    Ended(f64),
 }
 
 impl Reservation<'_> {
     /// Marks the request as sent: from now on it may cost something, even if its response is never read.
     pub(super) fn sent(&mut self) {
-        self.charge = self.estimate;
+        self.progress = RequestProgress::Sent;
     }
 
     /// Charges a response, and returns its cost, if there are prices. If the response does not contain its number of
@@ -47,7 +60,7 @@ impl Reservation<'_> {
             return self.lost();
         }
         let cost = self.budget.cost(input_tokens, output_tokens)?;
-        self.charge = cost;
+        self.progress = RequestProgress::Ended(cost);
         let mut account = self.budget.account();
         account.output_tokens = account.output_tokens.saturating_add(output_tokens);
         account.answers += 1;
@@ -55,13 +68,14 @@ impl Reservation<'_> {
     }
 
     /// Charges a request whose response was not received, and returns what is charged, if there are prices.
-    pub(super) fn lost(self) -> Option<f64> {
-        self.budget.prices.map(|_| self.charge)
+    pub(super) fn lost(mut self) -> Option<f64> {
+        self.progress = RequestProgress::Ended(self.estimate);
+        self.budget.prices.map(|_| self.estimate)
     }
 
     /// Marks the request as one that costs nothing: it was rejected.
     pub(super) fn rejected(mut self) {
-        self.charge = 0.0;
+        self.progress = RequestProgress::Ended(0.0);
     }
 }
 
@@ -71,7 +85,15 @@ impl Drop for Reservation<'_> {
         account.in_flight = account.in_flight.saturating_sub(1);
         // Differences of floating-point numbers leave a remainder, which no request has reserved.
         account.reserved = if account.in_flight == 0 { 0.0 } else { account.reserved - self.estimate };
-        account.spent += self.charge;
+        account.spent += match self.progress {
+            RequestProgress::NotSent => 0.0,
+            RequestProgress::Sent => {
+                account.cancelled += 1;
+                account.cancelled_cost += self.estimate;
+                self.estimate
+            }
+            RequestProgress::Ended(cost) => cost,
+        };
         drop(account);
         self.budget.released.notify_waiters();
     }
@@ -102,6 +124,13 @@ impl Budget {
         self.account.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The requests that were cancelled after they were sent, with their estimated cost.
+    pub(super) fn cancelled(&self) -> Spent {
+        let account = self.account();
+        let cost = self.prices.filter(|_| account.cancelled > 0).map(|_| account.cancelled_cost);
+        Spent { cancelled: account.cancelled, cost, ..Spent::default() }
+    }
+
     /// Waits until a request with a prompt of this many characters may be sent. The cost of requests in flight is
     /// estimated; what they cost beyond the estimate is the most by which the limit can be exceeded.
     pub(super) async fn reserve(&self, characters: usize) -> Result<Reservation<'_>, JudgeError> {
@@ -110,7 +139,7 @@ impl Budget {
             // request completes it, and a check that reserves nothing ends none.
             let released = self.released.notified();
             if let Some(estimate) = self.try_reserve(characters)? {
-                return Ok(Reservation { budget: self, estimate, charge: 0.0 });
+                return Ok(Reservation { budget: self, estimate, progress: RequestProgress::NotSent });
             }
             released.await;
         }
@@ -181,6 +210,8 @@ mod tests {
         let mut cancelled = reserved(&budget, 4000);
         cancelled.sent();
         drop(cancelled);
+        let estimate = budget.cost(1000, 500);
+        assert_eq!(budget.cancelled(), Spent { cancelled: 1, cost: estimate, ..Spent::default() });
         let mut last = std::pin::pin!(budget.reserve(0));
         let std::task::Poll::Ready(Err(error)) = poll_once(last.as_mut()) else {
             panic!("the limit is reached, because the cancelled request is charged")

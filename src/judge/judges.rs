@@ -94,6 +94,11 @@ impl Judges {
         self.cache_problem.as_deref()
     }
 
+    /// The requests that were cancelled after they were sent, with their estimated cost.
+    pub fn cancelled(&self) -> Spent {
+        self.budget.cancelled()
+    }
+
     /// Whether a configuration replays recorded responses instead of calling a model.
     pub fn is_recorded(spec: &JudgeSpec) -> bool {
         spec.provider == Some(Provider::Replay)

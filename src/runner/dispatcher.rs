@@ -150,16 +150,25 @@ impl Dispatcher {
             Report::Warning(warning) => self.warn(warning),
             Report::Dropped(key, spent) => {
                 self.running.remove(&key);
-                if spent != Spent::default() {
-                    self.outbox.push(RunEvent::SpentInVain(spent));
-                }
+                self.spent_on_cancelled(spent);
                 self.outbox.push(RunEvent::Dropped(key));
             }
+            Report::CancelledRequests(spent) => self.spent_on_cancelled(spent),
             Report::Broke(key, why, recorded) => {
                 let attempt = self.broken(key, why);
                 self.record(vec![Arc::new(attempt)], recorded);
             }
         }
+    }
+
+    fn spent_on_cancelled(&mut self, spent: Spent) {
+        if spent == Spent::default() {
+            return;
+        }
+        if let Some(journal) = &self.journal {
+            journal.spent_on_cancelled(spent);
+        }
+        self.outbox.push(RunEvent::SpentOnCancelled(spent));
     }
 
     fn begin(&mut self, (key, answer): Ask) {

@@ -22,7 +22,7 @@ struct Teller {
     room: Room,
     memory: Arc<AttemptMemory>,
     reports: mpsc::Sender<Report>,
-    /// Cancelled when the conversation has ended and the attempt is judged.
+    /// Cancelled when the conversation has ended and the attempt is judged, or waits for that.
     is_judged: CancellationToken,
     /// What its judges spent so far.
     spent: Arc<Mutex<Spent>>,
@@ -42,8 +42,11 @@ impl Tell for Teller {
         *all = all.and(spent);
     }
 
-    fn agent_is_done(&mut self) {
+    fn judging_begins(&mut self) {
         self.is_judged.cancel();
+    }
+
+    fn agent_is_done(&mut self) {
         if let Ok(mut room) = self.room.lock() {
             room.take();
         }
@@ -125,6 +128,7 @@ pub(super) async fn execute(
         });
     }
     while tasks.join_next().await.is_some() {}
+    let _ = reports.send(Report::CancelledRequests(shared.judges.cancelled())).await;
     shared.agents.finish().await;
 }
 
@@ -187,24 +191,18 @@ async fn one(
     recorded: oneshot::Sender<Recorded>,
 ) -> Report {
     let (key, is_judged, spent) = (teller.key, teller.is_judged.clone(), teller.spent.clone());
-    let is_cancelled = async {
+    let attempt = tokio::spawn(async move {
         tokio::select! {
-            () = cancel.cancelled() => {}
-            () = async { tokio::join!(judging_ends.cancelled(), is_judged.cancelled()); } => {}
+            // A cancelled attempt makes no more progress: when the requests of another one end, it sends none.
+            biased;
+            () = cancel.cancelled() => None,
+            _ = async { tokio::join!(judging_ends.cancelled(), is_judged.cancelled()) } => None,
+            attempt = shared.run(key, &mut teller) => Some(attempt),
         }
-    };
-    let mut attempt = tokio::spawn(async move { shared.run(key, &mut teller).await });
-    tokio::select! {
-        biased;
-        () = is_cancelled => {
-            attempt.abort();
-            let _ = attempt.await;
-            let spent = *spent.lock().unwrap_or_else(PoisonError::into_inner);
-            Report::Dropped(key, spent)
-        }
-        ended = &mut attempt => match ended {
-            Ok(attempt) => Report::Done(vec![Arc::new(attempt)], recorded),
-            Err(error) => Report::Broke(key, error.to_string(), recorded),
-        },
+    });
+    match attempt.await {
+        Ok(Some(attempt)) => Report::Done(vec![Arc::new(attempt)], recorded),
+        Ok(None) => Report::Dropped(key, *spent.lock().unwrap_or_else(PoisonError::into_inner)),
+        Err(error) => Report::Broke(key, error.to_string(), recorded),
     }
 }

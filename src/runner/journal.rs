@@ -1,7 +1,9 @@
 //! Writes the journal of a run on a separate thread, so that a slow disk does not delay attempts. Writes that fail, for
 //! example because the disk is full, are retried.
 
-use crate::domain::{Attempt, AttemptKey, AttemptRecords, EndedAttempt, InMemory, RecordedAt, RunState};
+use crate::domain::{
+    Attempt, AttemptKey, AttemptRecords, EndedAttempt, InMemory, RecordedAt, RunState, Spent,
+};
 use crate::store::{JournalError, RunFolder, SummaryWriter};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,6 +18,7 @@ const WAITING: usize = 64;
 
 enum Request {
     Append(Vec<Arc<Attempt>>),
+    SpentOnCancelled(Spent),
     /// The run is complete.
     End,
 }
@@ -63,6 +66,13 @@ impl JournalWriter {
         self.requests.as_ref().is_some_and(|requests| requests.send(Request::Append(attempts)).is_ok())
     }
 
+    /// Submits what judges spent on attempts that were cancelled. There is no outcome.
+    pub(super) fn spent_on_cancelled(&self, spent: Spent) {
+        if let Some(requests) = &self.requests {
+            let _ = requests.send(Request::SpentOnCancelled(spent));
+        }
+    }
+
     /// Marks the run as complete. There is no outcome: if the mark is missing, `--resume` finds no attempts to run.
     pub(super) fn end(&self) {
         if let Some(requests) = &self.requests {
@@ -101,6 +111,7 @@ impl JournalThread {
             let left = SYNC_EVERY.saturating_sub(self.synced.elapsed());
             match requests.recv_timeout(if has_work { left } else { Duration::MAX }) {
                 Ok(Request::Append(attempts)) => self.append_all(attempts),
+                Ok(Request::SpentOnCancelled(spent)) => self.spent_on_cancelled(spent),
                 Ok(Request::End) => self.end(),
                 Err(RecvTimeoutError::Timeout) => {
                     // A write that fails again is retried later.
@@ -114,6 +125,14 @@ impl JournalThread {
             self.answer(Written::Lost(self.unwritten.len(), error));
         }
         self.sync();
+    }
+
+    /// Writes what judges spent on attempts that were cancelled. If that fails, an attempt cannot be written either, which
+    /// is reported.
+    fn spent_on_cancelled(&mut self, spent: Spent) {
+        if self.folder.append_spent_on_cancelled(spent).is_ok() {
+            self.is_dirty = true;
+        }
     }
 
     /// Marks the run as complete, unless an attempt is missing.

@@ -28,6 +28,8 @@ pub(super) enum Report {
     Warning(String),
     /// The attempt was cancelled, after its judges spent this.
     Dropped(AttemptKey, Spent),
+    /// The requests of judges that were cancelled, at the end of the run.
+    CancelledRequests(Spent),
     /// The attempt failed because of an error in evaltrail itself.
     Broke(AttemptKey, String, oneshot::Sender<Recorded>),
 }

@@ -51,6 +51,7 @@ impl Shared {
         let _room = match self.judged[set].is_empty() {
             true => None,
             false => {
+                tell.judging_begins();
                 let room = self.judging.acquire().await.ok();
                 tell.agent_is_done();
                 room

@@ -1,11 +1,11 @@
 //! The folder of a run: `run.json` (the plan) and `journal.jsonl`, with one line for each finished attempt, written
-//! before the result is shown, and a last line when the run is complete.
+//! before the result is shown, lines with the cost of cancelled attempts, and a last line when the run is complete.
 //!
 //! The plan and the lines are signed. A run that is not signed with this user's key is foreign: it can be viewed, but
 //! nothing is based on it. In a signed run, a line that is damaged or not signed is ignored, so that its attempt counts
 //! as not run. An incomplete last line, which a killed process leaves, is removed when the run is resumed.
 
-use super::journal_line::{JOURNAL, read_attempt, sign_line, verified, with_key};
+use super::journal_line::{JOURNAL, SpentLine, read_attempt, sign_line, verified, with_key};
 use super::journal_records::JournalRecords;
 use super::lock::try_lock;
 use super::own_folder::OwnFolder;
@@ -16,6 +16,7 @@ use super::summaries::{SummaryWriter, read_summaries};
 use super::whole_plan::{WHOLE_PLAN, WholePlan, whole_plan_text};
 use crate::domain::{
     Attempt, AttemptKey, AttemptRecords, EndedAttempt, InMemory, RecordedAt, RunEvent, RunPlan, RunState,
+    Spent,
 };
 use crate::process::open_file_limit_error;
 use rayon::prelude::*;
@@ -71,6 +72,8 @@ pub struct RunFolder {
     number: u64,
     /// The number of damaged lines in the journal.
     damaged: usize,
+    /// What judges spent on attempts that were cancelled, as recorded in the journal.
+    spent_on_cancelled: Spent,
     key: Option<RunKey>,
 }
 
@@ -137,6 +140,7 @@ impl RunFolder {
             run_id,
             number,
             damaged: 0,
+            spent_on_cancelled: Spent::default(),
             key,
         };
         run.write_plan(plan)?;
@@ -156,6 +160,7 @@ impl RunFolder {
         let run = load_run_with(path, key.as_ref(), InMemory::Whole)?;
         folder.cut(JOURNAL, run.journal_length).map_err(at(&journal_path))?;
         let (run_id, number, damaged) = (run.state.plan.run_id.clone(), run.number, run.damaged);
+        let spent_on_cancelled = run.state.spent_on_cancelled;
         Ok((
             RunFolder {
                 folder,
@@ -166,6 +171,7 @@ impl RunFolder {
                 run_id,
                 number,
                 damaged,
+                spent_on_cancelled,
                 key,
             },
             run,
@@ -245,6 +251,15 @@ impl RunFolder {
         Ok(self.signed(line))
     }
 
+    /// Appends what judges spent on attempts that were cancelled.
+    pub fn append_spent_on_cancelled(&mut self, spent: Spent) -> Result<(), JournalError> {
+        let line = serde_json::to_vec(&SpentLine { spent_on_cancelled: spent });
+        let line = self.signed(line.map_err(|error| at(self.folder.path())(error.into()))?);
+        self.write(&line)?;
+        self.spent_on_cancelled = self.spent_on_cancelled.and(spent);
+        Ok(())
+    }
+
     /// Reads attempts that were written.
     pub fn records(&self) -> Arc<dyn AttemptRecords> {
         let (path, run_id) = (self.folder.path().to_path_buf(), self.run_id.clone());
@@ -271,7 +286,7 @@ impl RunFolder {
 
     /// Completes the summaries of the run, after its end was written.
     pub fn end_summaries(&self, writer: SummaryWriter) -> io::Result<()> {
-        writer.end(self.number, true, self.damaged)
+        writer.end(self.number, true, self.damaged, self.spent_on_cancelled)
     }
 
     fn signed(&self, mut line: Vec<u8>) -> Vec<u8> {
@@ -381,7 +396,8 @@ fn run_of_summaries(path: &Path, key: &RunKey, in_memory: InMemory) -> Option<Lo
     let records = |run_id: &str| -> Arc<dyn AttemptRecords> {
         Arc::new(JournalRecords::of(path.to_path_buf(), run_id.to_string(), Some(key.clone()), open))
     };
-    let (state, end) = read_summaries(path, key, records)?;
+    let (mut state, end) = read_summaries(path, key, records)?;
+    state.spent_on_cancelled = end.spent_on_cancelled;
     Some(LoadedRun {
         path: path.to_path_buf(),
         state,
@@ -397,7 +413,7 @@ fn run_of_summaries(path: &Path, key: &RunKey, in_memory: InMemory) -> Option<Lo
 fn store_summaries(run: &LoadedRun, key: &RunKey) -> io::Result<()> {
     let mut writer = SummaryWriter::begin(OwnFolder::of_run(&run.path)?, &run.state.plan, key)?;
     run.state.finished.iter().try_for_each(|attempt| writer.add(attempt))?;
-    writer.end(run.number, run.ended, run.damaged)
+    writer.end(run.number, run.ended, run.damaged, run.state.spent_on_cancelled)
 }
 
 /// Reads a run from its plan and its journal.
@@ -427,6 +443,7 @@ fn read_run(path: &Path, key: Option<&RunKey>, in_memory: InMemory) -> Result<Lo
         for line in lines {
             match line {
                 Line::Attempt(attempt) => state.apply(RunEvent::Finished(attempt)),
+                Line::SpentOnCancelled(spent) => state.apply(RunEvent::SpentOnCancelled(spent)),
                 Line::End => ended = true,
                 Line::Empty => {}
                 Line::Damaged => damaged += 1,
@@ -476,6 +493,7 @@ fn read_block(
 
 enum Line {
     Attempt(Arc<EndedAttempt>),
+    SpentOnCancelled(Spent),
     End,
     Empty,
     /// It cannot be read, has no valid signature in a signed run, or does not belong to a case of the plan.
@@ -503,6 +521,9 @@ fn read_line(
     // That of a foreign run has a signature, which cannot be verified.
     if text == END || (key.is_none() && text.starts_with(SIGNED_END)) {
         return Line::End;
+    }
+    if let Some(spent) = SpentLine::read(text) {
+        return Line::SpentOnCancelled(spent);
     }
     match read_attempt(text).filter(|attempt| is_of_plan(attempt, plan)) {
         Some(attempt) => {

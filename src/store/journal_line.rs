@@ -1,7 +1,8 @@
-//! One line of a journal: its signature and its attempt.
+//! One line of a journal: its signature, and its attempt or a cost.
 
 use super::run_key::{RunKey, SIGNATURE_LENGTH};
-use crate::domain::{Attempt, AttemptKey};
+use crate::domain::{Attempt, AttemptKey, Spent};
+use serde::{Deserialize, Serialize};
 use std::io;
 
 /// The name of the journal in the folder of a run.
@@ -11,6 +12,26 @@ pub(super) const JOURNAL: &str = "journal.jsonl";
 const KEY_NAME: &[u8] = b"{\"key\":";
 const SIGNATURE_NAME: &[u8] = b",\"signature\":\"";
 const SIGNATURE_END: &[u8] = b"\"}";
+
+/// The beginning of a [`SpentLine`].
+const SPENT_NAME: &[u8] = b"{\"spent_on_cancelled\":";
+
+/// A line with what judges spent on attempts that were cancelled.
+#[derive(Serialize, Deserialize)]
+pub(super) struct SpentLine {
+    pub(super) spent_on_cancelled: Spent,
+}
+
+impl SpentLine {
+    /// What such a line contains; `None` if it is another line.
+    pub(super) fn read(line: &[u8]) -> Option<Spent> {
+        let is_spent = line.starts_with(SPENT_NAME);
+        is_spent
+            .then(|| serde_json::from_slice(line).ok())
+            .flatten()
+            .map(|line: SpentLine| line.spent_on_cancelled)
+    }
+}
 
 /// Adds the signature as the last member of the object.
 pub(super) fn sign_line(line: &mut Vec<u8>, key: &RunKey, run_id: &str) {

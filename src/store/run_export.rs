@@ -4,17 +4,19 @@
 //! {"evaltrail_run": 1, "run_id": "…"}     the version of the format
 //! {…}                                     the plan
 //! {…}                                     one line for each attempt that ended, with judges' responses
+//! {"spent_on_cancelled": {…}}             if judges spent something on attempts that were cancelled
 //! {"ended": true}                         if the run is complete
 //! ```
 //!
 //! The file is not signed: elsewhere the run is foreign.
 
 use super::journal::{LoadedRun, RUNS};
-use super::journal_line::JOURNAL;
+use super::journal_line::{JOURNAL, SpentLine};
 use super::output::fill_output;
 use super::own_folder::OwnFolder;
 use super::plan_file::{PLAN, RUN_FORMAT, each_path, read_plan, relative_to};
 use super::read::{open_regular, read_line_within};
+use crate::domain::Spent;
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
@@ -73,6 +75,9 @@ pub fn export_run(
                 line(serde_json::to_value(&*attempt.read_to_write()?)?)?;
             }
         }
+        if state.spent_on_cancelled != Spent::default() {
+            line(serde_json::to_value(SpentLine { spent_on_cancelled: state.spent_on_cancelled })?)?;
+        }
         if run.ended {
             line(json!({"ended": true}))?;
         }
@@ -103,8 +108,8 @@ pub fn unpack_run(file: &Path, workspace: &Path) -> io::Result<PathBuf> {
     plan.extend_from_slice(members);
     folder.create(PLAN)?.write_all(&plan)?;
     drop(plan);
-    // One line for each attempt, and one for the end.
-    let most = read_plan(&folder, None)?.plan.attempts() + 1;
+    // One line for each attempt, one for the cost of cancelled attempts, and one for the end.
+    let most = read_plan(&folder, None)?.plan.attempts() + 2;
     let mut journal = io::BufWriter::new(folder.create(JOURNAL)?);
     let mut count = 0;
     while lines.next(LONGEST)? {

@@ -15,7 +15,7 @@ use super::plan_file::{PLAN, each_path, relative_to, workspace_of};
 use super::run_key::{RunKey, RunSigner, SIGNATURE_LENGTH};
 use crate::domain::{
     ATTEMPTS_IN_BLOCK, AttemptRecords, EndedAttempt, FinishedAttempts, PlannedCases, RunPlan, RunState,
-    packed_block,
+    Spent, packed_block,
 };
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -29,7 +29,7 @@ const SUMMARIES: &str = "summaries";
 const UNFINISHED: &str = "summaries.part";
 /// The first bytes, with the version of the format. It changes with every change of the binary form of
 /// [`AttemptSummary`](crate::domain::AttemptSummary) and [`PlannedCases`].
-const MAGIC: &[u8] = b"evaltrail summaries 11\n";
+const MAGIC: &[u8] = b"evaltrail summaries 12\n";
 
 /// The last part.
 #[derive(Debug, Serialize, Deserialize)]
@@ -42,6 +42,8 @@ pub(super) struct SummariesEnd {
     pub(super) ended: bool,
     /// The number of damaged lines of the journal.
     pub(super) damaged: usize,
+    /// What judges spent on attempts that were cancelled.
+    pub(super) spent_on_cancelled: Spent,
 }
 
 impl SummariesEnd {
@@ -93,13 +95,19 @@ impl SummaryWriter {
     }
 
     /// Completes the file. Plan and journal do not change any more.
-    pub(super) fn end(mut self, number: u64, ended: bool, damaged: usize) -> io::Result<()> {
+    pub(super) fn end(
+        mut self,
+        number: u64,
+        ended: bool,
+        damaged: usize,
+        spent_on_cancelled: Spent,
+    ) -> io::Result<()> {
         if !self.block.is_empty() {
             self.write_block()?;
         }
         self.part(&[])?;
         let (plan, journal) = (stamp(&self.folder, PLAN)?, stamp(&self.folder, JOURNAL)?);
-        let end = SummariesEnd { plan, journal, number, ended, damaged };
+        let end = SummariesEnd { plan, journal, number, ended, damaged, spent_on_cancelled };
         self.part(&postcard::to_stdvec(&end).map_err(io::Error::other)?)?;
         let SummaryWriter { folder, mut file, signer, .. } = self;
         file.write_all(signer.signature().as_bytes())?;

@@ -128,6 +128,14 @@ fn the_spending_limit_is_exceeded_by_at_most_the_requests_in_flight() {
     }
 }
 
+/// What judges spent on the newest run, by `runs --json`.
+fn spent_in_list_of_runs(place: &Place) -> Value {
+    let mut command = evaltrail(&place.path().join("home"));
+    let runs = output(command.args(["runs", "--json"]).current_dir(place.path()));
+    let runs: Value = serde_json::from_str(&text(&runs)).unwrap_or_else(|_| panic!("{}", both(&runs)));
+    runs["runs"][0]["judges"].clone()
+}
+
 /// The sums of the text, of the JSON report and of `runs --json`.
 #[test]
 fn responses_that_were_paid_for_are_in_every_sum() {
@@ -139,11 +147,7 @@ fn responses_that_were_paid_for_are_in_every_sum() {
     let cases = scored.report["cases"].as_array().unwrap();
     let total: u64 = cases.iter().map(of_case).sum();
     assert_eq!(spent["asked"], total);
-    let mut command = evaltrail(&scored.place.path().join("home"));
-    let runs = output(command.args(["runs", "--json"]).current_dir(scored.place.path()));
-    let runs: Value = serde_json::from_str(&text(&runs)).unwrap_or_else(|_| panic!("{}", both(&runs)));
-    let run = runs.as_array().or_else(|| runs["runs"].as_array()).unwrap().first().unwrap();
-    assert_eq!(&run["judges"], spent);
+    assert_eq!(&spent_in_list_of_runs(&scored.place), spent);
 
     let judge = JudgeDouble::agreeing();
     let (_place, mut command) = place(Some(0.013), &judge);
@@ -192,4 +196,31 @@ fn ctrl_c_ends_a_run_that_waits_for_the_limit() {
             assert!(!is_timed || took < Duration::from_secs(2), "{share}: {took:?}");
         }
     }
+}
+
+/// The report of a run that was cancelled, and the list of runs afterwards, contain what the cancelled requests may cost.
+#[test]
+fn requests_that_were_cancelled_are_in_every_sum() {
+    let judge = JudgeDouble::start(|_| {
+        loop {
+            std::thread::park();
+        }
+    });
+    let (place, mut command) = place(None, &judge);
+    command.args(["--json", "-q"]).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    wait_for("requests in every slot", Duration::from_secs(60), || {
+        (judge.questions().len() == SLOTS).then_some(())
+    });
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let mut report = String::new();
+    std::io::Read::read_to_string(child.stdout.as_mut().unwrap(), &mut report).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let spent = &report["summary"]["judges"];
+    assert_eq!((&spent["asked"], &spent["cancelled"]), (&json!(0), &json!(SLOTS)), "{spent}");
+    // The estimate for each: the characters of the prompt, and the usual length of a response.
+    assert!(spent["cost"].as_f64().unwrap() > SLOTS as f64 * 200.0 * 2.0 / 1e6, "{spent}");
+    assert_eq!(&spent_in_list_of_runs(&place), spent);
 }
