@@ -59,6 +59,7 @@ mod score;
 mod secrets;
 mod shards;
 mod server_output;
+mod stopped_workers;
 mod stubs;
 mod tables;
 mod trial;
