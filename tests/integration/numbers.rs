@@ -177,10 +177,13 @@ fn durations_are_plausible_or_refused() {
             row("endless", json!({"latency_in_seconds": 1e308})),
             row("text", json!({"latency_in_seconds": "soon"})),
             row("absent", json!({})),
+            row("flag", json!({"latency_in_seconds": true})),
         ]),
     )]);
     let found = report(&place, &["score", "rows.jsonl", "--metric", "latency_in_seconds,failure"]);
-    for (at, status) in ["passed", "errored", "errored", "errored", "passed"].into_iter().enumerate() {
+    for (at, status) in
+        ["passed", "errored", "errored", "errored", "passed", "errored"].into_iter().enumerate()
+    {
         let case = &found["cases"][at];
         assert_eq!(case["status"], status, "{case}");
         let error = case["error"].as_str().unwrap_or_default();
