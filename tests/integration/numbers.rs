@@ -207,6 +207,15 @@ fn a_requested_metric_does_not_vanish() {
     }
 }
 
+/// No other line of the output has the score of a metric that does not decide.
+#[test]
+fn a_requested_metric_of_a_single_case_has_its_score_in_the_table() {
+    let place = Place::new(&[("rows.jsonl", lines(&[row("a", json!({}))]))]);
+    let shown = text(&call(&place, &["score", "rows.jsonl", "--metric", "bleu"]));
+    let line = shown.lines().find(|line| line.starts_with("bleu")).unwrap_or_else(|| panic!("{shown}"));
+    assert!(line.contains("1.00") && line.contains("1/0/1"), "{line}");
+}
+
 /// 2 of 3 does not reach 0.67, and looks like less.
 #[test]
 fn a_failed_score_is_not_printed_as_its_threshold() {
