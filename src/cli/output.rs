@@ -8,17 +8,22 @@ use crate::report::Paint;
 use crate::store::with_addresses;
 use std::borrow::Cow;
 use std::io::{self, BufRead, IsTerminal, Write};
+use std::sync::LazyLock;
+
+/// Whether standard output is a terminal. The system is asked once, not for each line.
+static STDOUT_IS_TERMINAL: LazyLock<bool> = LazyLock::new(|| io::stdout().is_terminal());
+static STDERR_IS_TERMINAL: LazyLock<bool> = LazyLock::new(|| io::stderr().is_terminal());
 
 /// Prints text on standard output. Returns `false` if it was closed.
 pub(super) fn say(text: &str) -> bool {
-    write_line(io::stdout().lock(), &for_people(text, io::stdout().is_terminal()))
+    write_line(io::stdout().lock(), for_people(text, *STDOUT_IS_TERMINAL))
 }
 
 /// Prints text on standard output in the place of the last `before` lines; below them if it is no terminal. Returns `false`
 /// if it was closed.
 pub(super) fn say_again(text: &str, before: usize) -> bool {
     let mut out = io::stdout().lock();
-    if out.is_terminal() && before > 0 && write!(out, "\x1b[{before}F\x1b[J").is_err() {
+    if *STDOUT_IS_TERMINAL && before > 0 && write!(out, "\x1b[{before}F\x1b[J").is_err() {
         return false;
     }
     drop(out);
@@ -27,13 +32,13 @@ pub(super) fn say_again(text: &str, before: usize) -> bool {
 
 /// Prints text on standard error.
 pub(super) fn tell(text: &str) {
-    write_line(io::stderr().lock(), &for_people(text, io::stderr().is_terminal()));
+    write_line(io::stderr().lock(), for_people(text, *STDERR_IS_TERMINAL));
 }
 
 /// Displays the progress of something in one line of the terminal. The line is removed with the last progress.
 pub(super) fn tell_progress(text: &str, is_last: bool) {
     let mut out = io::stderr().lock();
-    if out.is_terminal() {
+    if *STDERR_IS_TERMINAL {
         let text = if is_last { String::new() } else { for_people(text, true) };
         // Without a terminal that can show it, there is no progress.
         let _ = write!(out, "\r{text}\x1b[K").and_then(|()| out.flush());
@@ -43,8 +48,8 @@ pub(super) fn tell_progress(text: &str, is_last: bool) {
 /// Prints a command for the log of a CI system, whose texts are cleaned and escaped.
 pub(super) fn print_log_command(line: &str, on_stderr: bool) {
     match on_stderr {
-        true => write_line(io::stderr().lock(), line),
-        false => write_line(io::stdout().lock(), line),
+        true => write_line(io::stderr().lock(), line.into()),
+        false => write_line(io::stdout().lock(), line.into()),
     };
 }
 
@@ -58,7 +63,7 @@ pub(super) fn say_json(json: &str) -> bool {
 pub(super) fn json_output() -> JsonOutput {
     let is_log = std::env::var_os("CI").is_some();
     let out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    JsonOutput { out, is_shown: io::stdout().is_terminal() || is_log, is_log }
+    JsonOutput { out, is_shown: *STDOUT_IS_TERMINAL || is_log, is_log }
 }
 
 pub(super) struct JsonOutput {
@@ -100,9 +105,9 @@ impl Write for JsonOutput {
 pub(super) fn say_patch(patch: &str) -> bool {
     // The line end is written again; a blank line before it belongs to the patch.
     let patch = patch.strip_suffix('\n').unwrap_or(patch);
-    match io::stdout().is_terminal() || std::env::var_os("CI").is_some() {
+    match *STDOUT_IS_TERMINAL || std::env::var_os("CI").is_some() {
         true => say(patch),
-        false => write_line(io::stdout().lock(), patch),
+        false => write_line(io::stdout().lock(), patch.into()),
     }
 }
 
@@ -113,8 +118,10 @@ fn for_people(text: &str, is_terminal: bool) -> String {
     if is_terminal { cleaned } else { without_log_commands(&cleaned).into_owned() }
 }
 
-fn write_line(mut out: impl Write, text: &str) -> bool {
-    writeln!(out, "{text}").and_then(|()| out.flush()).is_ok()
+/// Writes the text and a line end at once: standard output would write all but the last line of the text before.
+fn write_line(mut out: impl Write, mut text: String) -> bool {
+    text.push('\n');
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
 }
 
 /// A count with a noun: "1 case", "2 cases".
@@ -130,7 +137,7 @@ pub(super) fn paint(when: ColorWhen) -> Paint {
         on: match when {
             ColorWhen::Always => true,
             ColorWhen::Never => false,
-            ColorWhen::Auto => io::stdout().is_terminal() && !no_color && !dumb && has_escape_sequences(),
+            ColorWhen::Auto => *STDOUT_IS_TERMINAL && !no_color && !dumb && has_escape_sequences(),
         },
     }
 }
@@ -150,4 +157,33 @@ pub(super) fn confirm(question: &str) -> io::Result<bool> {
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Writes(Vec<String>);
+
+    impl Write for Writes {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.push(String::from_utf8_lossy(bytes).into_owned());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_text_of_several_lines_is_one_write() {
+        // As standard output, which writes complete lines.
+        let mut out = io::LineWriter::new(Writes::default());
+        assert!(
+            write_line(&mut out, "a case\n  its reason".into()) && write_line(&mut out, "another".into())
+        );
+        assert_eq!(out.get_ref().0, ["a case\n  its reason\n", "another\n"]);
+    }
 }

@@ -183,7 +183,7 @@ fn results_json(head: &RunHead, root: &Path) -> Vec<Value> {
             json!({
                 "set": set,
                 "totals": results.totals,
-                "pass_rate": results.totals.pass_rate(),
+                "pass_rate": results.pass_rate,
                 "metrics": results.metrics,
             })
         })

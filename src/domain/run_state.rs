@@ -107,11 +107,6 @@ impl Totals {
         self.passed + self.failed + self.errored
     }
 
-    /// The share that passed of those that were evaluated; `None` if none was.
-    pub fn pass_rate(&self) -> Option<f64> {
-        (self.evaluated() > 0).then(|| self.passed as f64 / self.evaluated() as f64)
-    }
-
     /// The counts with their statuses, in display order.
     pub fn each(&self) -> [(usize, Status); 4] {
         [
@@ -443,12 +438,7 @@ mod tests {
         assert_eq!((state.totals.passed, state.totals.failed, state.totals.ended()), (1, 0, 2));
         let tally = state.tally(0);
         assert_eq!((tally.passed, tally.ended, tally.worst), (1, 2, Some(Status::NotEvaluated)));
-        assert_eq!(
-            (tally.evaluated, state.totals.pass_rate()),
-            (1, Some(1.0)),
-            "not evaluated is no failure"
-        );
-        assert_eq!(Totals { not_evaluated: 3, ..Totals::default() }.pass_rate(), None);
+        assert_eq!((tally.evaluated, state.totals.evaluated()), (1, 1), "not evaluated is no failure");
         let order: Vec<u32> = state.attempts_of(0).iter().map(|attempt| attempt.key.attempt).collect();
         assert_eq!(order, [1, 2]);
     }

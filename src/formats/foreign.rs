@@ -1,6 +1,8 @@
-//! Files that are not cases and that people find where cases are expected: pointers of Git LFS, logs of Inspect, archives.
+//! Files that are not cases and that people find where cases are expected: pointers of Git LFS, logs of Inspect, archives,
+//! reports and exports of evaltrail.
 
 use super::index;
+use super::own::is_json_report;
 use super::vertex::ColumnMap;
 
 /// How a file is read, as far as its text does not tell.
@@ -27,14 +29,23 @@ pub(super) fn of_text(text: &str) -> Option<&'static str> {
     if text.starts_with(LFS) {
         return Some("a pointer of Git LFS: run git lfs pull");
     }
+    if is_json_report(beginning(text)) {
+        return Some(
+            "a report of evaltrail, which contains results and no cases: `evaltrail open` opens its run",
+        );
+    }
     is_inspect_log(text).then_some(
         "a log of Inspect, which contains results and no cases; evaltrail reads the samples of its data set",
     )
 }
 
+fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(4 << 10)]
+}
+
 /// The first keys of a log are in the order in which Inspect writes them.
 fn is_inspect_log(text: &str) -> bool {
-    let head = text.get(..text.len().min(4 << 10)).unwrap_or_default();
+    let head = beginning(text);
     if !text.starts_with('{') || !head.contains("\"eval\"") || !head.contains("\"status\"") {
         return false;
     }
@@ -50,6 +61,9 @@ pub fn of_bytes(name: &str, head: &[u8]) -> Option<&'static str> {
             Some("a log of Inspect (.eval), which contains results and no cases")
         }
         [b'P', b'K', 3 | 5, 4 | 6, ..] => Some("a zip file: unpack it"),
+        [0x1f, 0x8b, ..] if name.ends_with(".evaltrail") => {
+            Some("a run that `evaltrail export` wrote: `evaltrail open` opens it")
+        }
         [0x1f, 0x8b, ..] => Some("a gzip file: unpack it with gzip -d"),
         _ => None,
     }
@@ -78,5 +92,11 @@ mod tests {
         assert_eq!(of_bytes("a.json", zip), Some("a zip file: unpack it"));
         assert!(holds_data(zip) && !holds_data(b"PK\x03\x04lib/package.json"));
         assert_eq!(of_bytes("a.csv", b"prompt,response"), None);
+        let packed = [0x1f, 0x8b, 8, 0];
+        assert!(of_bytes("run.evaltrail", &packed).unwrap().contains("`evaltrail open`"));
+        assert!(of_bytes("rows.jsonl.gz", &packed).unwrap().contains("gzip -d"));
+        let report = "{\n  \"evaltrail\": \"0.1.0\",\n  \"run_id\": \"1f\", \"cases\": [";
+        assert!(of_text(report).unwrap().contains("`evaltrail open`"));
+        assert_eq!(of_text("{\"evaltrail\": \"0.1.0\", \"eval_case_id\": \"a\"}"), None, "a row of a table");
     }
 }

@@ -65,6 +65,12 @@ pub fn own_file(head: &str) -> Option<OwnFile> {
     if is_csv_report(head) { Some(OwnFile::Table) } else { json_file(head) }
 }
 
+/// Whether a text with these first bytes is a report in JSON. Those of other formats can be read as data sets.
+pub(super) fn is_json_report(head: &str) -> bool {
+    let keys = if head.trim_start().starts_with('{') { index::first_keys(head) } else { Vec::new() };
+    keys.first().is_some_and(|key| key == REPORT_KEY) && keys.iter().any(|key| key == "run_id")
+}
+
 fn is_csv_report(head: &str) -> bool {
     let line = head.lines().next().unwrap_or_default();
     let columns: Vec<&str> = line.split([',', ';', '\t']).map(|name| name.trim_matches('"')).collect();

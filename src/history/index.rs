@@ -4,6 +4,7 @@
 use super::adk_results::{ended_attempt, open_result};
 use super::criteria::{DecidingMetrics, criteria_id, scoring_of};
 use super::outcomes::OutcomesCache;
+use crate::analysis::PassRate;
 use crate::domain::{
     AttemptKey, AttemptSummary, Criterion, InMemory, PlannedSet, RunBy, RunPlan, RunRef, Shard, Spent,
     Totals, rfc3339, stored_path, unix_seconds,
@@ -25,7 +26,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 /// The version of the format of the index. An index with another version is rebuilt.
-const FORMAT: u32 = 12;
+const FORMAT: u32 = 13;
 
 /// A summary of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -105,6 +106,8 @@ pub enum RunSource {
 pub struct SetResults {
     /// The numbers of attempts that ended, by status.
     pub totals: Totals,
+    /// The mean over the cases of the share of their evaluated attempts that passed; `None` if none was evaluated.
+    pub pass_rate: Option<f64>,
     /// The mean of each metric's scores, in the order in which the metrics first appear.
     pub metrics: Vec<MetricMean>,
     /// The metrics that decided, with their thresholds, in alphabetical order.
@@ -116,7 +119,7 @@ pub struct SetResults {
 pub struct MetricMean {
     /// The criterion's metric, label included.
     pub metric: String,
-    /// The mean over the attempts with a score; `None` if no attempt has one.
+    /// The mean over the cases of the means of their attempts with a score; `None` if no attempt has one.
     pub mean: Option<f64>,
     /// The number of attempts with a score.
     pub scored: usize,
@@ -426,6 +429,7 @@ fn read_head(path: &Path, app_dir: Option<&Path>, key: Option<&RunKey>) -> Resul
 #[derive(Default)]
 struct CollectedResults {
     totals: Totals,
+    pass_rate: PassRate,
     metrics: Aggregation,
     criteria: DecidingMetrics,
 }
@@ -433,6 +437,7 @@ struct CollectedResults {
 impl CollectedResults {
     fn add(&mut self, attempt: &AttemptSummary) {
         self.totals.add(attempt.status);
+        self.pass_rate.add(attempt.key, attempt.status);
         self.metrics.add(attempt);
         self.criteria.add(attempt);
     }
@@ -440,7 +445,12 @@ impl CollectedResults {
     fn finish(self) -> SetResults {
         let mean = |of: Aggregate| MetricMean { metric: of.metric, mean: of.mean, scored: of.valid };
         let metrics = self.metrics.finish().into_iter().map(mean).collect();
-        SetResults { totals: self.totals, metrics, criteria: self.criteria.finish() }
+        SetResults {
+            totals: self.totals,
+            pass_rate: self.pass_rate.finish(),
+            metrics,
+            criteria: self.criteria.finish(),
+        }
     }
 }
 

@@ -6,11 +6,10 @@ use super::failures::{
 use super::{MODEL_ERROR_SIGN, titled, why_not_counted};
 use crate::analysis::{PassCount, RepeatedPass, RepeatedPasses, repeated_passes};
 use crate::domain::{
-    AgentSpec, AttemptSummary, EndedAttempt, MetricSummary, RunState, Status, clean_line, compared_texts,
-    score_text, seconds_text,
+    AgentSpec, AttemptSummary, Criterion, EndedAttempt, MetricSummary, RunState, Status, clean_line,
+    compared_texts, score_text, seconds_text,
 };
 use crate::metrics::{Aggregate, aggregates};
-use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -322,17 +321,16 @@ fn passes_by_k(passes: &RepeatedPasses, paint: Paint) -> String {
 }
 
 /// A table with the mean, the number of values and the spread of each metric. A requested metric without any score is in
-/// it, with the reason. For a single attempt, only these are.
+/// it, with the reason. For a single attempt, only these are, and requested metrics that do not decide: no other line has
+/// their scores.
 fn metric_table(state: &RunState, paint: Paint) -> String {
-    let requested: BTreeSet<&str> = state
-        .plan
-        .sets
-        .iter()
-        .flat_map(|set| set.criteria.iter().map(|criterion| criterion.metric.as_str()))
-        .collect();
+    let is_requested = |of: &Aggregate, is_wanted: fn(&Criterion) -> bool| {
+        let mut criteria = state.plan.sets.iter().flat_map(|set| &set.criteria);
+        criteria.any(|criterion| criterion.metric == of.metric && is_wanted(criterion))
+    };
     let is_shown = |of: &Aggregate| match of.valid {
-        0 => requested.contains(of.metric.as_str()),
-        _ => state.finished.len() > 1,
+        0 => is_requested(of, |_| true),
+        _ => state.finished.len() > 1 || is_requested(of, |criterion| criterion.threshold.is_none()),
     };
     let table: Vec<Aggregate> =
         titled(state, aggregates(state.finished.iter()).into_iter().filter(is_shown).collect());

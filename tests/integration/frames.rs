@@ -852,7 +852,7 @@ fn with_results(set: SetCount, passed: usize) -> SetCount {
     let metrics =
         vec![mean("tool_trajectory_avg_score", share), mean("response_match_score", 0.9 - share / 4.0)];
     let criteria = set.criteria.clone();
-    SetCount { results: SetResults { totals, metrics, criteria }, ..set }
+    SetCount { results: SetResults { totals, pass_rate: Some(share), metrics, criteria }, ..set }
 }
 
 /// The run of the sample as a past run.

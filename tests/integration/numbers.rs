@@ -177,10 +177,13 @@ fn durations_are_plausible_or_refused() {
             row("endless", json!({"latency_in_seconds": 1e308})),
             row("text", json!({"latency_in_seconds": "soon"})),
             row("absent", json!({})),
+            row("flag", json!({"latency_in_seconds": true})),
         ]),
     )]);
     let found = report(&place, &["score", "rows.jsonl", "--metric", "latency_in_seconds,failure"]);
-    for (at, status) in ["passed", "errored", "errored", "errored", "passed"].into_iter().enumerate() {
+    for (at, status) in
+        ["passed", "errored", "errored", "errored", "passed", "errored"].into_iter().enumerate()
+    {
         let case = &found["cases"][at];
         assert_eq!(case["status"], status, "{case}");
         let error = case["error"].as_str().unwrap_or_default();
@@ -202,6 +205,15 @@ fn a_requested_metric_does_not_vanish() {
         let line = shown.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{shown}"));
         assert!(line.contains("0/0/2") && line.ends_with(why), "{line}");
     }
+}
+
+/// No other line of the output has the score of a metric that does not decide.
+#[test]
+fn a_requested_metric_of_a_single_case_has_its_score_in_the_table() {
+    let place = Place::new(&[("rows.jsonl", lines(&[row("a", json!({}))]))]);
+    let shown = text(&call(&place, &["score", "rows.jsonl", "--metric", "bleu"]));
+    let line = shown.lines().find(|line| line.starts_with("bleu")).unwrap_or_else(|| panic!("{shown}"));
+    assert!(line.contains("1.00") && line.contains("1/0/1"), "{line}");
 }
 
 /// 2 of 3 does not reach 0.67, and looks like less.

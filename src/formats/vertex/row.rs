@@ -151,7 +151,8 @@ fn seconds(cell: Node) -> Read<Option<f64>> {
     if cell.value.as_str().is_some_and(is_nothing) {
         return Ok(None);
     }
-    let seconds = lax_float(cell.value).and_then(plausible_seconds);
+    let number = if cell.value.is_boolean() { None } else { lax_float(cell.value) };
+    let seconds = number.and_then(plausible_seconds);
     seconds.map(Some).ok_or_else(|| cell.wrong("a number of seconds from 0 to 1000000000"))
 }
 

@@ -47,7 +47,12 @@ pub(super) fn explain(
     });
     match verdict.rubrics.is_empty() {
         false => words.push(of_rubrics.collect::<Vec<_>>().join("  ")),
-        true => words.extend(lowest(&verdict.turns)),
+        true => {
+            let why = lowest(&verdict.turns);
+            let is_new = |why: &String| !words.iter().any(|before| before.ends_with(why.as_str()));
+            let why = why.filter(is_new);
+            words.extend(why);
+        }
     }
     words.join("; ")
 }
@@ -63,6 +68,18 @@ fn lowest(turns: &[TurnVerdict]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_missing_in_a_turn_is_said_once() {
+        let why = "no sentence has a label";
+        let verdict = Verdict {
+            gap: Some(format!("turn 1: {why}")),
+            turns: vec![TurnVerdict { score: None, why: why.into(), rubrics: Vec::new() }],
+            ..Verdict::default()
+        };
+        let words = explain(&verdict, &Judgement::default(), Status::NotEvaluated, Some(0.5));
+        assert_eq!(words, "turn 1: no sentence has a label");
+    }
 
     #[test]
     fn an_unsteady_judgement_says_what_one_vote_could_change() {

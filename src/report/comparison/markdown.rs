@@ -2,7 +2,7 @@
 
 use super::{CaseResultWords, ComparedRuns, changed_words, outcome_of, started_words};
 use crate::analysis::{ComparedCase, RunToCompare};
-use crate::domain::RunState;
+use crate::domain::{RunState, difference_text, statistic_text};
 use crate::report::markdown::cell;
 use std::fmt::Write;
 
@@ -50,12 +50,10 @@ impl ComparedRuns<'_> {
         out.push_str("\n| metric | cases | first | second | difference | test, each metric by itself |\n");
         out.push_str("|---|--:|--:|--:|--:|---|\n");
         for of in &self.found.metrics {
-            let (name, difference, p) = (cell(&of.metric), of.after - of.before, self.metric_words(of));
-            let _ = writeln!(
-                out,
-                "| {name} | {} | {:.3} | {:.3} | {difference:+.3} | {p} |",
-                of.cases, of.before, of.after
-            );
+            let (name, p) = (cell(&of.metric), self.metric_words(of));
+            let (before, after) = (statistic_text(of.before), statistic_text(of.after));
+            let difference = difference_text(of.after - of.before, 3);
+            let _ = writeln!(out, "| {name} | {} | {before} | {after} | {difference} | {p} |", of.cases);
         }
     }
 }

@@ -3,9 +3,10 @@
 use super::*;
 use crate::analysis::{ComparisonRule, compare_runs};
 use crate::domain::{
-    AgentSpec, Attempt, AttemptKey, Criterion, EndedAttempt, JudgeSpec, PlannedCase, PlannedCases,
-    PlannedSet, RunEvent, RunOptions, RunPlan, UserSpec,
+    AgentSpec, Attempt, AttemptKey, Criterion, EndedAttempt, JudgeSpec, MetricResult, PlannedCase,
+    PlannedCases, PlannedSet, RunEvent, RunOptions, RunPlan, Score, UserSpec,
 };
+use crate::metrics::unscored;
 use std::sync::Arc;
 
 fn set_of(file: &str, threshold: f64) -> PlannedSet {
@@ -115,4 +116,25 @@ fn json_has_the_number_of_evaluated_attempts() {
     let side = &json["cases"][0]["before"];
     assert_eq!((&side["passed"], &side["evaluated"], &side["attempts"]), (&1.into(), &2.into(), &4.into()));
     assert_eq!(side["pass_rate"], 0.5);
+}
+
+#[test]
+fn very_large_scores_are_written_with_an_exponent() {
+    let run_with = |score: f64| {
+        let mut state = run(0.5, &[("s.json", &[])]);
+        let metric = MetricResult {
+            score: Score::new(score),
+            ..unscored(&Criterion::new("m", Some(0.5)), 0, Status::Passed, "")
+        };
+        let key = AttemptKey { case: 0, attempt: 1 };
+        let attempt = Attempt { status: Status::Passed, metrics: vec![metric], ..Attempt::blank(key, "a") };
+        state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+        state
+    };
+    let (text, markdown, _) = reports(&run_with(1e300), &run_with(3e300));
+    for report in [text, markdown] {
+        for number in ["1.000e300", "3.000e300", "+2.000e300"] {
+            assert!(report.contains(number), "{number}: {report}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::{CaseResultWords, ComparedRuns, changed_words, outcome_of, started_words};
 use crate::analysis::{ComparedCase, RunToCompare};
-use crate::domain::{RunState, Status, clean_line};
+use crate::domain::{RunState, Status, clean_line, difference_text, statistic_text};
 use crate::report::Paint;
 use std::fmt::Write;
 
@@ -65,15 +65,15 @@ impl ComparedRuns<'_> {
         );
         let mut out = format!("\n{}\n", paint.faint(&head));
         for of in metrics {
-            let difference = of.after - of.before;
-            let p = self.metric_words(of);
             let _ = writeln!(
                 out,
-                "{:width$} {:>7} {:>8.3} {:>8.3} {difference:>+10.3}  {p}",
+                "{:width$} {:>7} {:>8} {:>8} {:>10}  {}",
                 clean_line(&of.metric),
                 of.cases,
-                of.before,
-                of.after
+                statistic_text(of.before),
+                statistic_text(of.after),
+                difference_text(of.after - of.before, 3),
+                self.metric_words(of)
             );
         }
         out

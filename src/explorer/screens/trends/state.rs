@@ -139,7 +139,7 @@ fn series_of(history: &History, sets: &[SetView], folder: &Path) -> Vec<Series> 
     for (run, head) in history.runs.iter().enumerate().rev().filter(|(_, head)| head.is_in_trends()) {
         for set in sets_of_run(head, sets, &positions, folder) {
             let totals = set.results.totals;
-            if let Some(value) = totals.pass_rate() {
+            if let Some(value) = set.results.pass_rate {
                 let point = SeriesPoint { run, value, attempts: totals.evaluated(), criteria: 0 };
                 rows.add(history, &set, None, point);
             }
