@@ -114,19 +114,21 @@ fn matched(text: &[u8], at: usize, plain: &[u8]) -> Matched {
 /// Where the end of a text begins that may be the beginning of `plain` with escapes, in bytes; the length if none does.
 pub(super) fn open_end(text: &str, plain: &[u8]) -> usize {
     let longest = plain.len().saturating_mul(LONGEST);
+    let cut_off = cut_off_escape(text);
     let is_open = |&at: &usize| {
         let matched = matched(text.as_bytes(), at, plain);
-        let rest = &text[matched.end..];
-        matched.length < plain.len() && (rest.is_empty() || may_be_cut_off(rest))
+        matched.length < plain.len() && matched.end >= cut_off
     };
-    let places = (text.len().saturating_sub(longest)..text.len()).filter(|at| text.is_char_boundary(*at));
-    places.into_iter().find(is_open).unwrap_or(text.len())
+    let mut places = (text.len().saturating_sub(longest)..text.len()).filter(|at| text.is_char_boundary(*at));
+    places.find(is_open).unwrap_or(text.len())
 }
 
-/// Whether a text may be the beginning of an escape.
-fn may_be_cut_off(text: &str) -> bool {
-    let is_of_escape = |byte: u8| byte.is_ascii_alphanumeric() || b"%\\&#".contains(&byte);
-    text.len() < LONGEST && is_special(text, 0) && text.bytes().all(is_of_escape)
+/// Where an escape begins that may be cut off at the end of a text; the length if there is none.
+fn cut_off_escape(text: &str) -> usize {
+    let is_of_escape = |byte: &&u8| byte.is_ascii_alphanumeric() || b"%\\&#".contains(byte);
+    let length = text.as_bytes().iter().rev().take(LONGEST).take_while(is_of_escape).count();
+    let start = text.len() - length;
+    next_special(&text.as_bytes()[start..]).map_or(text.len(), |at| start + at)
 }
 
 /// The character at a place after a number of rounds, and where the next one begins.
