@@ -162,3 +162,29 @@ fn reports_open_by_name() {
         assert_eq!(list["sets"][0]["cases"], 3, "{file}: {}", both(&ran));
     }
 }
+
+/// Also packed, or in another encoding.
+#[test]
+fn reports_that_name_their_run_open_it() {
+    let place = written();
+    let open = |file: &str| {
+        let mut command = evaltrail(&place.path().join("home"));
+        both(&output(command.args(["open", file]).current_dir(place.path())))
+    };
+    for (format, file) in
+        REPORTS.iter().filter(|(format, _)| ["json", "evaluation-result", "html"].contains(format))
+    {
+        let bytes = std::fs::read(place.path().join(file)).unwrap();
+        let units = String::from_utf8(bytes.clone()).unwrap();
+        let units = units.encode_utf16().flat_map(u16::to_le_bytes);
+        let wide: Vec<u8> = [0xff, 0xfe].into_iter().chain(units).collect();
+        std::fs::write(place.path().join("out/packed"), packed(&bytes)).unwrap();
+        std::fs::write(place.path().join("out/wide"), wide).unwrap();
+        for file in [file, "out/packed", "out/wide"] {
+            // There is no terminal, which is found only when there is a run to show.
+            assert!(open(file).contains("the explorer needs a terminal"), "{format} {file}: {}", open(file));
+        }
+    }
+    assert!(open("out/r.csv").contains("does not name its run"), "{}", open("out/r.csv"));
+    assert!(open("rows.jsonl").contains("not a run"), "{}", open("rows.jsonl"));
+}
