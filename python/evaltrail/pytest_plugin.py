@@ -159,8 +159,12 @@ def _program():
 def _evaltrail(node, arguments, typed=""):
     """Runs evaltrail with a text as its standard input, and returns the JSON that it prints."""
     command = [_program(), *arguments]
+    # pytest's variable with the name of the test: the length of variables is limited, that of ids is not.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", input=typed)
+        done = subprocess.run(
+            command, capture_output=True, text=True, encoding="utf-8", input=typed, env=environment
+        )
     except OSError as error:
         raise pytest.UsageError(f"cannot start evaltrail: {error}") from error
     try:

@@ -12,7 +12,7 @@ use crate::buckets::BucketAddress;
 use crate::explorer::{Explorer, Leaving, explore};
 use crate::formats::ColumnMap;
 use crate::process::{PrivateFolder, remove_private_folders_on_signals};
-use crate::store::has_pushed_runs;
+use crate::store::{check_links, has_pushed_runs};
 use crate::workspace::named_path;
 use anyhow::Context;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,10 @@ pub(super) fn open(path: Option<PathBuf>, theme: Option<String>, columns: Column
 /// Copies the sample workspace to a temporary folder or to `to`, and opens it.
 pub(super) fn demo(to: Option<PathBuf>, theme: Option<String>) -> anyhow::Result<Exit> {
     let (folder, temporary) = match to {
-        Some(folder) => (folder, None),
+        Some(folder) => {
+            check_links(&folder).with_context(|| folder.display().to_string())?;
+            (folder, None)
+        }
         None => {
             remove_private_folders_on_signals()?;
             let temporary = PrivateFolder::create("demo")?;

@@ -9,7 +9,7 @@ use crate::domain::{
     Content, Conversation, EvalCase, Invocation, SessionInput, Trajectory, eval_id_error, set_id_error,
 };
 use crate::formats::{Edit, blank_set, plan};
-use crate::store::{EditLog, FileAction, FileJob, Places};
+use crate::store::{EditLog, FileAction, FileJob, Places, check_links};
 use crate::workspace::{SetPath, Workspace, open_set};
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
@@ -60,6 +60,7 @@ fn new_set(path: &Path, args: &NewArgs) -> anyhow::Result<Exit> {
     if !folder.is_dir() {
         bail!("{}: there is no such folder", folder.display());
     }
+    check_links(path).with_context(|| path.display().to_string())?;
     let text = blank_set(id, args.description.as_deref(), now());
     let jobs = [FileJob { path: path.to_path_buf(), action: FileAction::Create(text) }];
     let log = EditLog::of(Places::find().as_ref());

@@ -2,16 +2,13 @@
 
 use super::find_run::find_run;
 use crate::domain::clean_line;
-use crate::formats::{HEAD, OwnFile, own_file};
+use crate::formats::{HEAD, OwnFile, is_packed, own_file};
 use crate::process::PrivateFolder;
 use crate::runner;
 use crate::store::read_head;
 use crate::workspace::{Workspace, root_of};
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
-
-/// The first bytes of a packed file: gzip's.
-const PACKED: &[u8] = &[0x1f, 0x8b];
 
 /// A file of a run that can be opened.
 pub(super) enum RunFile {
@@ -28,11 +25,10 @@ pub(super) fn run_file(path: &Path) -> anyhow::Result<Option<RunFile>> {
         return Ok(None);
     }
     let head = read_head(path, HEAD).with_context(|| path.display().to_string())?;
-    if head.starts_with(PACKED) {
-        return Ok(Some(RunFile::Export));
-    }
     let shown = path.display();
-    match own_file(&String::from_utf8_lossy(&head)) {
+    match own_file(&head) {
+        // Opening it tells what is wrong with it.
+        None if is_packed(&head) => Ok(Some(RunFile::Export)),
         None => Ok(None),
         Some(OwnFile::Export) => Ok(Some(RunFile::Export)),
         Some(OwnFile::Report(Some(run_id))) => stored_run(path, &run_id).map(Some),

@@ -21,6 +21,7 @@ mod criterion;
 mod custom;
 mod decision;
 mod ended;
+mod escaped;
 mod eval_set;
 mod finding;
 mod finished;

@@ -54,10 +54,12 @@ const ABOUT_A_SECRET: [&str; 20] = [
 const FLAGS: [&str; 11] =
     ["AUTH", "COOKIE", "OAUTH", "OTP", "PIN", "PRIVATE", "SAS", "SID", "SIG", "SIGNATURE", "WEBHOOK"];
 /// Parts of names whose values do not leave the machine, wherever they are in the name.
-const BROAD: [&str; 16] = [
+const BROAD: [&str; 20] = [
     "AUTH",
     "BEARER",
+    "CONNECTION_STRING",
     "CONNSTR",
+    "CONN_STR",
     "COOKIE",
     "CRED",
     "DSN",
@@ -66,9 +68,11 @@ const BROAD: [&str; 16] = [
     "PASS",
     "PRIVATE",
     "PWD",
+    "SALT",
     "SECRET",
     "SESSID",
     "SIGNATURE",
+    "SIGNING",
     "TOKEN",
     "WEBHOOK",
 ];

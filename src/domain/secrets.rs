@@ -1,5 +1,6 @@
 //! Secret values, and their replacement in texts.
 
+use super::escaped::{self, has_escapes, replace_escaped, unescaped};
 use super::spelling::spellings;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -16,7 +17,15 @@ const SHORTEST: usize = 6;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Secrets {
     /// The longest first.
-    spellings: Vec<String>,
+    spellings: Vec<Spelling>,
+}
+
+/// A secret as it may be written in a text, there with escapes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Spelling {
+    text: String,
+    /// The text without escapes.
+    plain: Vec<u8>,
 }
 
 impl Secrets {
@@ -31,18 +40,25 @@ impl Secrets {
     pub fn add(&mut self, values: impl IntoIterator<Item = String>) {
         let values = values.into_iter().filter(|value| value.trim().len() >= SHORTEST);
         let new: BTreeSet<String> = values.flat_map(|value| spellings(value.trim())).collect();
-        self.spellings.extend(new);
-        self.spellings.sort_by(|a, b| (Reverse(a.len()), a).cmp(&(Reverse(b.len()), b)));
+        self.spellings.extend(new.into_iter().map(|text| Spelling { plain: unescaped(&text), text }));
+        self.spellings.sort_by(|a, b| (Reverse(a.text.len()), a).cmp(&(Reverse(b.text.len()), b)));
         self.spellings.dedup();
     }
 
     /// A text without the secrets.
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
-        for secret in &self.spellings {
+        for Spelling { text: secret, .. } in &self.spellings {
             if text.contains(secret.as_str()) {
                 text = text.replace(secret.as_str(), REDACTED).into();
             }
+        }
+        if self.spellings.is_empty() || !has_escapes(&text) {
+            return text;
+        }
+        let plain = unescaped(&text);
+        for secret in self.spellings.iter().filter(|secret| escaped::contains(&plain, &secret.plain)) {
+            text = replace_escaped(&text, &secret.plain, REDACTED).into();
         }
         text
     }
@@ -53,7 +69,7 @@ impl Secrets {
             Value::String(text) => self.mask_text(text),
             Value::Number(number) => {
                 let text = number.to_string();
-                if self.spellings.contains(&text) {
+                if self.spellings.iter().any(|secret| secret.text == text) {
                     *value = REDACTED.into();
                 }
             }
@@ -90,11 +106,16 @@ impl Secrets {
 
     /// Where the end of a text begins that may be the beginning of a secret, in bytes; the length if none does.
     pub fn open_end(&self, text: &str) -> usize {
-        let longest = |secret: &String| {
+        let longest = |Spelling { text: secret, .. }: &Spelling| {
             let most = secret.len().saturating_sub(1).min(text.len());
             (1..=most).rev().find(|&length| text.as_bytes().ends_with(&secret.as_bytes()[..length]))
         };
-        text.len() - self.spellings.iter().filter_map(longest).max().unwrap_or(0)
+        let end = text.len() - self.spellings.iter().filter_map(longest).max().unwrap_or(0);
+        if !has_escapes(text) {
+            return end;
+        }
+        let escaped = |secret: &Spelling| escaped::open_end(text, &secret.plain);
+        self.spellings.iter().map(escaped).fold(end, usize::min)
     }
 }
 
@@ -160,9 +181,14 @@ mod tests {
     #[test]
     fn the_end_of_a_text_may_begin_a_secret() {
         let known = Secrets::of(["canary-1".to_string()]);
-        for (text, end) in
-            [("the can", "can"), ("the canary", "canary"), ("the cat", ""), ("", ""), ("é c", "c")]
-        {
+        for (text, end) in [
+            ("the can", "can"),
+            ("the canary", "canary"),
+            ("the cat", ""),
+            ("", ""),
+            ("é c", "c"),
+            ("% c%61n%6", "c%61n%6"),
+        ] {
             assert_eq!(&text[known.open_end(text)..], end, "{text}");
         }
     }

@@ -1,27 +1,15 @@
-//! The spellings of a secret in texts of other forms.
+//! The spellings of a secret that no decoding of escapes finds.
 
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD};
-use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// The characters besides letters and digits that are not encoded: in a form, in an address, and by `encodeURIComponent`.
-const UNRESERVED: [&str; 3] = ["*-._", "-._~", "-_.!~*'()"];
-
-/// A secret as it is, as it is in an address, in a text of JSON, in a text of JSON within another one, and in Base64, also if
-/// other bytes stand before or after it (`user:KEY`).
+/// A secret as it is, as it is in a form, where a blank is `+`, in hexadecimal digits, and in Base64, also if other bytes stand
+/// before or after it (`user:KEY`).
 pub(super) fn spellings(value: &str) -> BTreeSet<String> {
-    let in_json = |text: &str| {
-        let quoted = Value::from(text).to_string();
-        quoted[1..quoted.len() - 1].to_string()
-    };
-    let once = in_json(value);
-    let mut all: BTreeSet<String> = [value.to_string(), in_json(&once), once].into();
-    for unreserved in UNRESERVED {
-        let upper = percent_encoded(value, unreserved, "0123456789ABCDEF");
-        let lower = percent_encoded(value, unreserved, "0123456789abcdef");
-        all.extend([upper.replace("%20", "+"), lower.replace("%20", "+"), upper, lower]);
-    }
+    let hexadecimal: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let mut all: BTreeSet<String> =
+        [value.to_string(), value.replace(' ', "+"), hexadecimal.to_uppercase(), hexadecimal].into();
     for engine in [BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD] {
         all.insert(engine.encode(value));
         all.extend((0..3).map(|before| {
@@ -31,18 +19,6 @@ pub(super) fn spellings(value: &str) -> BTreeSet<String> {
         }));
     }
     all
-}
-
-fn percent_encoded(value: &str, unreserved: &str, digits: &str) -> String {
-    let digit = |four_bits: u8| char::from(digits.as_bytes()[usize::from(four_bits & 15)]);
-    let mut out = String::new();
-    for byte in value.bytes() {
-        match byte.is_ascii_alphanumeric() || unreserved.as_bytes().contains(&byte) {
-            true => out.push(char::from(byte)),
-            false => out.extend(['%', digit(byte >> 4), digit(byte)]),
-        }
-    }
-    out
 }
 
 #[cfg(test)]
@@ -67,6 +43,31 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// As programs in Go, Java, .NET, PHP and Python, and pages, write it.
+    #[test]
+    fn a_secret_is_found_however_a_program_writes_it() {
+        let known = Secrets::of(["canary/k+1&x=<y>'\"==".to_string()]);
+        for text in [
+            r#"canary/k+1\u0026x=\u003cy\u003e'\"=="#,
+            r#"canary/k+1\u0026x\u003d\u003cy\u003e\u0027\"\u003d\u003d"#,
+            r#"canary/k\u002B1\u0026x=\u003Cy\u003E\u0027\u0022=="#,
+            r#"canary\/k+1&x=<y>'\"=="#,
+            r#"canary\\/k+1&x=<y>'\\\"=="#,
+            r#"canary/k+1&x=<y>\'"=="#,
+            "canary/k%2B1%26x%3D%3Cy%3E%27%22%3D%3D",
+            "canary/k+1&x=%3Cy%3E'%22==",
+            "canary%252Fk%252B1%2526x%253D%253Cy%253E%2527%2522%253D%253D",
+            "canary/k+1&amp;x=&lt;y&gt;&#x27;&quot;==",
+            "63616e6172792f6b2b3126783d3c793e27223d3d",
+        ] {
+            assert_eq!(known.mask(text), "[redacted]", "{text}");
+        }
+        let in_base64 = Secrets::of(["???>>>canary".to_string()]);
+        assert_eq!(in_base64.mask(r"Pz8\/Pj4+Y2FuYXJ5"), "[redacted]", "of PHP");
+        assert_eq!(in_base64.mask("Pz8%2FPj4%2BY2FuYXJ5"), "[redacted]");
+        assert_eq!(known.mask(r"100 % of a \ b & c"), r"100 % of a \ b & c");
     }
 
     #[test]

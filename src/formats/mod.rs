@@ -54,7 +54,10 @@ pub use messages::{
     saved_conversations,
 };
 pub use notes::Notes;
-pub use own::{OwnFile, REPORT_COLUMNS, REPORT_KEY, RESULT_ID, is_own_result, own_file};
+pub use own::{
+    HTML_TITLE, MARKDOWN_TITLE, OwnFile, REPORT_COLUMNS, REPORT_KEY, RESULT_ID, is_own_result, is_packed,
+    own_file,
+};
 pub use plan::{Edit, plan, rebase};
 pub use preview::{PreviewLine, created, preview, unified};
 pub use problem::FileProblem;

@@ -2,6 +2,9 @@
 //! although some have the columns of one.
 
 use super::index;
+use super::sniff::{HEAD, decoded_text};
+use flate2::read::GzDecoder;
+use std::io::Read;
 
 /// The first columns of a report in CSV.
 pub const REPORT_COLUMNS: &[&str] = &[
@@ -40,13 +43,13 @@ pub const RESULT_ID: &str = "evaltrail run ";
 /// A file that evaltrail writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OwnFile {
-    /// A report in JSON or as an `EvaluationResult`, with the id of its run if the first bytes contain it.
+    /// A report in JSON, HTML, Markdown or JUnit's format, or an `EvaluationResult`, with the id of its run if the first bytes contain it.
     Report(Option<String>),
     /// A report in CSV, or Vertex's table or summary: without the id of its run.
     Table,
     /// A run in one file, not packed.
     Export,
-    /// The journal of a run.
+    /// The journal of a run, or its plan.
     Journal,
     /// A recording of agents.
     Recording,
@@ -54,15 +57,35 @@ pub enum OwnFile {
     AdkResult,
 }
 
-/// Whether a file with these first bytes is a report, a recording, a journal or a result for ADK.
-pub fn is_own_result(head: &str) -> bool {
+/// The first bytes of a packed file: gzip's.
+const PACKED: &[u8] = &[0x1f, 0x8b];
+
+/// The first line of a report in Markdown.
+pub const MARKDOWN_TITLE: &str = "## Agent evaluation";
+/// The beginning of the title of a report in HTML. The id of the run follows.
+pub const HTML_TITLE: &str = "<title>evaltrail ";
+/// The beginning of the root element of a report in JUnit's format.
+const JUNIT_ROOT: &str = "<testsuites name=\"evaltrail\"";
+
+/// Whether a file with these first bytes is packed.
+pub fn is_packed(head: &[u8]) -> bool {
+    head.starts_with(PACKED)
+}
+
+/// Whether a file with these first bytes is a report, a recording, an export, a journal or a result for ADK.
+pub fn is_own_result(head: &[u8]) -> bool {
     own_file(head).is_some()
 }
 
-/// What a file with these first bytes is, if evaltrail wrote it.
-pub fn own_file(head: &str) -> Option<OwnFile> {
-    let head = head.trim_start_matches('\u{FEFF}');
-    if is_csv_report(head) { Some(OwnFile::Table) } else { json_file(head) }
+/// What a file with these first bytes is, if evaltrail wrote it. It may be packed or indented in another way, have another
+/// encoding or order of members, and be a row or an element of a list.
+pub fn own_file(head: &[u8]) -> Option<OwnFile> {
+    let text = match is_packed(head) {
+        true => decoded_text(&unpacked(head)),
+        false => decoded_text(head),
+    };
+    let text = text.trim_start_matches('\u{FEFF}').trim_start();
+    if is_csv_report(text) { Some(OwnFile::Table) } else { page(text).or_else(|| json_file(text)) }
 }
 
 /// Whether a text with these first bytes is a report in JSON. Those of other formats can be read as data sets.
@@ -71,34 +94,62 @@ pub(super) fn is_json_report(head: &str) -> bool {
     keys.first().is_some_and(|key| key == REPORT_KEY) && keys.iter().any(|key| key == "run_id")
 }
 
-fn is_csv_report(head: &str) -> bool {
-    let line = head.lines().next().unwrap_or_default();
+/// The first bytes of what is packed; what follows after an error is left out.
+fn unpacked(head: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let _ = GzDecoder::new(head).take(HEAD as u64).read_to_end(&mut bytes);
+    bytes
+}
+
+fn is_csv_report(text: &str) -> bool {
+    let line = text.lines().next().unwrap_or_default();
     let columns: Vec<&str> = line.split([',', ';', '\t']).map(|name| name.trim_matches('"')).collect();
     columns.starts_with(&REPORT_COLUMNS[..IDENTIFYING_COLUMNS])
         || columns.starts_with(&[REPORT_KEY, "eval_case_id"])
 }
 
+/// A report in HTML, JUnit's format or Markdown.
+fn page(text: &str) -> Option<OwnFile> {
+    if text.starts_with("<!doctype html>") {
+        let run_id = text.split_once(HTML_TITLE)?.1.split_once("</title>")?.0;
+        return Some(OwnFile::Report(Some(run_id.to_string())));
+    }
+    let is_junit = text.starts_with("<?xml ") && text.contains(JUNIT_ROOT);
+    (is_junit || text.starts_with(MARKDOWN_TITLE)).then_some(OwnFile::Report(None))
+}
+
 fn json_file(head: &str) -> Option<OwnFile> {
-    if !head.trim_start().starts_with('{') {
+    if !head.starts_with(['{', '[']) {
         return None;
     }
     let keys = index::first_keys(head);
-    let has = |key: &str| keys.iter().any(|other| other == key);
-    match keys.first().map(String::as_str) {
-        Some(REPORT_KEY) if has("run_id") => Some(OwnFile::Report(text_after(head, "\"run_id\""))),
-        Some(REPORT_KEY) => Some(OwnFile::Table),
-        Some("evaltrail_run") => Some(OwnFile::Export),
+    let has = |all: &[&str]| all.iter().all(|key| keys.iter().any(|other| other == key));
+    let is_first = |key: &str| keys.first().is_some_and(|first| first == key);
+    match () {
+        () if has(&[REPORT_KEY]) && (is_first(REPORT_KEY) || has_version(head)) => match has(&["run_id"]) {
+            true => Some(OwnFile::Report(text_after(head, "\"run_id\""))),
+            false => Some(OwnFile::Table),
+        },
+        () if has(&["evaltrail_run"]) => Some(OwnFile::Export),
         // An `EvaluationResult`.
-        Some("metadata") if has_result_id(head) => {
+        () if has(&["metadata"]) && has_result_id(head) => {
             let id = text_after(head, "\"dataset_id\"");
             Some(OwnFile::Report(id.and_then(|id| Some(id.strip_prefix(RESULT_ID)?.to_string()))))
         }
-        Some("metadata") => None,
-        Some("key") if has("eval_id") && has("adk_status") => Some(OwnFile::Journal),
-        Some("key") => None,
-        Some("eval_id") => keys.get(1).is_some_and(|key| key == "turns").then_some(OwnFile::Recording),
-        _ => (has("eval_set_result_id") && has("eval_case_results")).then_some(OwnFile::AdkResult),
+        () if has(&["key", "eval_id", "status", "adk_status"]) => Some(OwnFile::Journal),
+        () if has(&["signature", "number", "run_id", "started", "sets"]) => Some(OwnFile::Journal),
+        () if is_first("eval_id") && keys.get(1).is_some_and(|key| key == "turns") => {
+            Some(OwnFile::Recording)
+        }
+        () => has(&["eval_set_result_id", "eval_case_results"]).then_some(OwnFile::AdkResult),
     }
+}
+
+/// Whether the value of the mark of reports is a version, as evaltrail writes it. Data sets may have a column of this name.
+fn has_version(head: &str) -> bool {
+    let version = text_after(head, &format!("\"{REPORT_KEY}\"")).unwrap_or_default();
+    let numbers: Vec<&str> = version.split(['.', '-']).collect();
+    numbers.len() >= 3 && numbers[..3].iter().all(|number| number.parse::<u32>().is_ok())
 }
 
 /// The text that is the value of the first member with this key, which has no escape sequences.
@@ -107,11 +158,11 @@ fn text_after(head: &str, key: &str) -> Option<String> {
     Some(value.strip_prefix('"')?.split_once('"')?.0.to_string())
 }
 
-/// Whether the first member of an object is the metadata of an [`RESULT_ID`].
+/// Whether the metadata are those of an `EvaluationResult` that evaltrail wrote ([`RESULT_ID`]). Quotes within a text are
+/// escaped, so that no text contains the member.
 fn has_result_id(head: &str) -> bool {
-    let compact: String = head.chars().take(200).filter(|c| !c.is_whitespace()).collect();
-    let id: String = RESULT_ID.chars().filter(|c| !c.is_whitespace()).collect();
-    compact.starts_with(&format!("{{\"metadata\":{{\"dataset_id\":\"{id}"))
+    let without_spaces = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+    without_spaces(head).contains(&without_spaces(&format!("\"dataset_id\":\"{RESULT_ID}")))
 }
 
 #[cfg(test)]
@@ -120,7 +171,7 @@ mod tests {
 
     #[test]
     fn results_are_told_from_data_sets() {
-        assert!(is_own_result("evaltrail,eval_case_id,prompt,reference\n"));
+        assert!(is_own_result(b"evaltrail,eval_case_id,prompt,reference\n"));
         let report = format!("{},prompt/score\n", REPORT_COLUMNS.join(","));
         for own in [
             report.as_str(),
@@ -129,9 +180,17 @@ mod tests {
             "{\"eval_id\":\"a\",\"turns\":[{\"prompt\": \"x\", \"res",
             "{\"evaltrail\":\"0.1.0\",\"eval_case_id\":\"a\",\"prompt\":\"x\",\"response\":\"y\"}",
             "{\n  \"metadata\": {\n    \"dataset_id\": \"evaltrail run 7f3a\",\n    \"candidate_names\": [",
+            "[{\"evaltrail\":\"0.1.0\",\"eval_case_id\":\"a\"}]",
+            "{\"actual\": 1, \"eval_case_id\": \"a\", \"evaltrail\": \"0.1.0\", \"prompt\": \"x\"}",
+            "{\"adk_status\": \"passed\", \"eval_id\": \"a\", \"key\": {}, \"status\": \"passed\"}",
+            "{\"eval_case_results\": [], \"metadata\": {\"candidate_names\": [], \"dataset_id\": \"evaltrail run 7f3a\"}}",
+            "[{\"evaltrail_run\": 1, \"run_id\": \"a\"}]",
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<title>evaltrail 7f3a</title>",
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"evaltrail\" tests=\"1\"",
+            "\n## Agent evaluation\n\n1 passed",
             "{\"eval_set_result_id\": \"a\", \"eval_set_id\": \"b\", \"eval_case_results\": [",
         ] {
-            assert!(is_own_result(own), "{own}");
+            assert!(is_own_result(own.as_bytes()), "{own}");
         }
         for other in [
             "eval_id,prompt,response,status\n",
@@ -139,11 +198,14 @@ mod tests {
             "{\"eval_id\": \"a\", \"prompt\": \"x\"}",
             "{\"eval_set_id\": \"a\", \"eval_cases\": [{\"eval_id\": \"x\", \"turns\": []}]}",
             "[{\"key\": 1}]",
+            "{\"prompt\": \"a\", \"response\": \"b\", \"evaltrail\": \"yes\"}",
+            "<!doctype html>\n<title>cases for evaltrail</title>",
+            "<?xml version=\"1.0\"?>\n<testsuites name=\"pytest tests\">",
             "{\"metadata\": {\"dataset_id\": \"mine\"}, \"eval_case_results\": []}",
             "{\"metadata\": {\"note\": \"\\\"dataset_id\\\": \\\"evaltrail run x\"}, \"eval_cases\": []}",
             "",
         ] {
-            assert!(!is_own_result(other), "{other}");
+            assert!(!is_own_result(other.as_bytes()), "{other}");
         }
     }
 }

@@ -28,12 +28,17 @@ pub(crate) fn client(base: &Url) -> Result<Client, String> {
 /// address is left out: it may repeat secrets of the request.
 pub(crate) fn redirect_host(status: StatusCode, headers: &HeaderMap) -> Option<String> {
     let location = headers.get(LOCATION).filter(|_| status.is_redirection())?;
-    let url = std::str::from_utf8(location.as_bytes()).ok().and_then(|text| Url::parse(text).ok());
-    Some(match url.as_ref().and_then(|url| Some((url.host_str()?, url.port()))) {
-        Some((host, Some(port))) => format!("{host}:{port}"),
-        Some((host, None)) => host.to_string(),
-        None => "another path of the same host".into(),
-    })
+    Some(named_host(location.as_bytes()).unwrap_or_else(|| "another path of the same host".into()))
+}
+
+/// The host that an absolute address, or one without a scheme (`//host/path`), names, with its port.
+fn named_host(location: &[u8]) -> Option<String> {
+    /// No host has this name.
+    const SAME: &str = "same.invalid";
+    let text = std::str::from_utf8(location).ok()?;
+    let url = Url::parse(&format!("http://{SAME}")).ok()?.join(text).ok()?;
+    let host = url.host_str().filter(|host| *host != SAME)?;
+    Some(url.port().map_or_else(|| host.to_string(), |port| format!("{host}:{port}")))
 }
 
 /// Whether an address is on this machine.
@@ -95,4 +100,30 @@ pub(crate) async fn text(response: Response, most: usize) -> Result<String, Body
         }
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_redirect_names_the_other_host_and_nothing_else() {
+        for (location, host) in [
+            ("https://other/x?key=canary", "other"),
+            ("HTTP://me:canary@other:81/", "other:81"),
+            ("//other:81/x", "other:81"),
+            ("\\\\other/x", "other"),
+            ("/\\other/x", "other"),
+            ("ftp://other/x", "other"),
+            ("/other", "another path of the same host"),
+            ("other", "another path of the same host"),
+            ("?key=canary", "another path of the same host"),
+        ] {
+            let headers = HeaderMap::from_iter([(LOCATION, location.parse().unwrap())]);
+            let found = redirect_host(StatusCode::TEMPORARY_REDIRECT, &headers);
+            assert_eq!(found.as_deref(), Some(host), "{location}");
+            assert_eq!(redirect_host(StatusCode::OK, &headers), None);
+        }
+        assert_eq!(redirect_host(StatusCode::FOUND, &HeaderMap::new()), None);
+    }
 }

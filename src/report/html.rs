@@ -8,6 +8,7 @@ use crate::domain::{
     EndedAttempt, Invocation, MetricResult, ModelError, RunState, Status, clean, compared_texts, score_text,
     seconds_text, statistic_text, value_text,
 };
+use crate::formats::HTML_TITLE;
 use crate::metrics::aggregates;
 use std::fmt::Write;
 use std::io;
@@ -27,7 +28,7 @@ pub(super) fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io:
     out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n");
     let _ = writeln!(
         out,
-        "<title>evaltrail {}</title>\n<style>{STYLE}</style>\n</head>\n<body>",
+        "{HTML_TITLE}{}</title>\n<style>{STYLE}</style>\n</head>\n<body>",
         text(&state.plan.run_id)
     );
     let _ = writeln!(

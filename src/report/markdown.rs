@@ -5,6 +5,7 @@ use super::open_command::{export_command, open_command};
 use super::{attempts_in_order, no_score_words, run_remarks, titled, why_not_counted, why_with_remarks};
 use crate::analysis::repeated_passes;
 use crate::domain::{EndedAttempt, RunState, Status, clean_line, statistic_text};
+use crate::formats::MARKDOWN_TITLE;
 use crate::metrics::{Aggregate, aggregates};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ const NAMED_OF_GROUP: usize = 3;
 /// The report of a run.
 pub(super) fn markdown_report(state: &RunState) -> String {
     let totals = state.totals;
-    let mut out = String::from("## Agent evaluation\n\n");
+    let mut out = format!("{MARKDOWN_TITLE}\n\n");
     let counts: Vec<String> = totals
         .each()
         .into_iter()

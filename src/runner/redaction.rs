@@ -24,6 +24,7 @@ static CREDENTIALS: LazyLock<Regex> = LazyLock::new(|| {
         r"|(?P<before>(?i:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{12,}",
         r"|(?P<query>[?&;](?i:[a-z0-9_.-]*(?:key|token|secret|password|passwd|pwd|cred|credentials?|cookie|signature)|sig|auth|pass|pat|sid)=)[^&\s\x22]+",
         r"|(?P<option>--?[A-Za-z-]*(?i:key|token|secret|pass|pwd|cookie|cred|auth|webhook)[A-Za-z-]*=)\S+",
+        r"|(?P<hook>\bhooks\.slack\.com/[a-z]+/|\bdiscord(?:app)?\.com/api/webhooks/|\.webhook\.office\.com/)[A-Za-z0-9@/_.-]+",
         r"|\bsk[-_][A-Za-z0-9_-]{16,}|\b[sr]k_(?:live|test)_[A-Za-z0-9]{10,}|AIza[0-9A-Za-z_-]{30,}",
         r"|ya29\.[0-9A-Za-z_-]{16,}|\bgh[pousr]_[0-9A-Za-z]{20,}|github_pat_[0-9A-Za-z_]{20,}|\bglpat-[0-9A-Za-z_-]{16,}",
         r"|\bhf_[A-Za-z0-9]{20,}|AKIA[0-9A-Z]{16}|xox[abprs]-[0-9A-Za-z-]{10,}",
@@ -86,10 +87,30 @@ impl Redaction {
         Redaction { folders: Vec::new(), ..self }
     }
 
-    /// Replaces in all texts and numbers of a value; keys of objects stay as they are.
+    /// Replaces in all texts and numbers of a value, and in the names of members unless they are words.
     pub(super) fn redact(&self, value: &mut Value) {
         self.secrets.mask_value(value);
         self.redact_forms(value);
+        self.redact_names(value);
+    }
+
+    /// Replaces in the names of members that somebody else chose. The own ones, which are words, stay as they are.
+    fn redact_names(&self, value: &mut Value) {
+        match value {
+            Value::Array(items) => items.iter_mut().for_each(|item| self.redact_names(item)),
+            Value::Object(members) => {
+                members.values_mut().for_each(|member| self.redact_names(member));
+                let is_word =
+                    |name: &str| name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+                let redacted = |name: &str| (!is_word(name)).then(|| self.redacted(name));
+                if members.keys().any(|name| redacted(name).is_some_and(|new| new != *name)) {
+                    let named = std::mem::take(members).into_iter();
+                    *members =
+                        named.map(|(name, member)| (redacted(&name).unwrap_or(name), member)).collect();
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Replaces the folders, and the credentials that are recognised by their form.
@@ -116,7 +137,8 @@ impl Redaction {
             let part = |name: &str| found.name(name).map_or("", |part| part.as_str()).to_string();
             let address = part("address");
             let at = if address.is_empty() { "" } else { "@" };
-            format!("{address}{}{}{}{REDACTED}{at}", part("before"), part("query"), part("option"))
+            let before: String = ["before", "query", "option", "hook"].map(part).concat();
+            format!("{address}{before}{REDACTED}{at}")
         };
         CREDENTIALS.replace_all(&text, keep).into_owned()
     }
@@ -174,12 +196,23 @@ mod tests {
             ("ghp_abcdefghijklmnopqrst0123", "[redacted]"),
             ("github_pat_abcdefghijklmnopqrst0123", "[redacted]"),
             ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.sig-nature", "[redacted]"),
+            ("https://hooks.slack.com/services/T0/B0/canary", "https://hooks.slack.com/services/[redacted]"),
+            ("discord.com/api/webhooks/12/canary_x", "discord.com/api/webhooks/[redacted]"),
             ("an ordinary text about a bearer of news", "an ordinary text about a bearer of news"),
             ("https://example.com/a@b", "https://example.com/a@b"),
             ("task-1234567890abcdefgh", "task-1234567890abcdefgh"),
         ] {
             assert_eq!(Redaction::default().redacted(text), shown);
         }
+    }
+
+    #[test]
+    fn names_of_members_that_an_agent_chose_are_replaced() {
+        let secrets = Secrets::of(["canary-12".to_string(), "response".to_string()]);
+        let redaction = Redaction { secrets, folders: Vec::new() };
+        let mut value = serde_json::json!({"response": {"args": [{"by canary-12": 1, "sk-proj-abcdefghijklmnop123": 2}]}});
+        redaction.redact(&mut value);
+        assert_eq!(value, serde_json::json!({"response": {"args": [{"by [redacted]": 1, REDACTED: 2}]}}));
     }
 
     #[test]

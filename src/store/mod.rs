@@ -59,7 +59,7 @@ pub use journal::{
     JournalError, JournalLines, LoadedRun, RunFolder, load_plan, load_run, load_run_with, remove_run,
     run_folders, run_path,
 };
-pub use output::{can_write_output, fill_output};
+pub use output::{can_write_output, check_links, fill_output};
 pub use places::Places;
 pub use plan_file::{MOST_ATTEMPTS, RUN_FORMAT, StoredPlan};
 pub use pushed::{PushError, RunPush, copy_pushed_runs, has_pushed_runs};

@@ -1,4 +1,4 @@
-//! Files that the user asked for by their paths: reports, recordings and exports. A link at such a path may be another
+//! Files that the user asked for by their paths: reports, recordings, exports and new sets. A link at such a path may be another
 //! person's: one that leads out of the folder is not written through.
 
 use super::save::{can_write, fill_whole};
@@ -18,8 +18,9 @@ pub fn can_write_output(path: &Path) -> io::Result<()> {
     can_write(path)
 }
 
-/// Errors: a link in the path leads out of the folder in which the file is to be, or belongs to another user.
-fn check_links(path: &Path) -> io::Result<()> {
+/// Checks the links in the path of a file or folder that is to be created. Errors: one leads out of the folder in which it is to
+/// be, or belongs to another user.
+pub fn check_links(path: &Path) -> io::Result<()> {
     // Devices and pipes are no files of anybody.
     if is_stream_of_process(path) || path.metadata().is_ok_and(|meta| !meta.is_file()) {
         return Ok(());

@@ -18,12 +18,12 @@ use super::plan_file::{PLAN, RUN_FORMAT, each_path, read_plan, relative_to};
 use super::read::{open_regular, read_line_within};
 use crate::domain::Spent;
 use flate2::Compression;
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::fs::File;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// The version of the format.
@@ -146,7 +146,7 @@ fn invalid(why: impl Into<String>) -> io::Error {
 
 /// The lines of a packed file.
 struct PackedLines {
-    reader: BufReader<MultiGzDecoder<File>>,
+    reader: BufReader<GzDecoder<BufReader<File>>>,
     /// The line that was read last, with its end.
     line: Vec<u8>,
     /// How much was unpacked, in bytes.
@@ -159,7 +159,7 @@ impl PackedLines {
     fn open(path: &Path) -> io::Result<PackedLines> {
         let file = open_regular(path)?;
         let most = file.metadata()?.len().saturating_mul(HIGHEST_RATIO).clamp(SMALL, LARGEST);
-        let reader = BufReader::new(MultiGzDecoder::new(file));
+        let reader = BufReader::new(GzDecoder::new(BufReader::new(file)));
         Ok(PackedLines { reader, line: Vec::new(), unpacked: 0, most })
     }
 
@@ -176,7 +176,8 @@ impl PackedLines {
         }
         self.unpacked += length;
         match (length, is_whole) {
-            (0, _) => Ok(false),
+            // Nothing may follow: an unlimited number of packed files without content, for example.
+            (0, _) if self.reader.get_mut().get_mut().fill_buf()?.is_empty() => Ok(false),
             (_, true) if length <= longest as u64 && self.line.starts_with(b"{") => Ok(true),
             _ => Err(invalid(DAMAGED)),
         }

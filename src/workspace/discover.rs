@@ -286,7 +286,7 @@ impl Walk {
             content => content,
         };
         let is_result = content != FileContent::Other
-            && (is_own_result(&decoded_text(&head))
+            && (is_own_result(&head)
                 || self.written.get_or_init(|| WrittenFiles::load(Places::find().as_ref())).contains(path));
         Ok(if is_result { FileContent::Other } else { content })
     }

@@ -6,13 +6,21 @@
 
 use super::discover::repository_of;
 #[cfg(unix)]
-use std::fs::{metadata, symlink_metadata};
+use std::fs::{read_link, symlink_metadata};
 #[cfg(unix)]
 use std::os::unix::fs::MetadataExt;
+#[cfg(unix)]
+use std::path::Component;
 use std::path::{Path, PathBuf};
 
 /// Names of the folders of virtual environments.
 const ENVIRONMENTS: [&str; 2] = [".venv", "venv"];
+
+/// What decides in a virtual environment which code its Python executes, beside its programs.
+const PARTS: [&str; 3] = ["pyvenv.cfg", "lib", "lib64"];
+/// The maximum number of links that lead to a program.
+#[cfg(unix)]
+const MOST_LINKS: usize = 40;
 
 /// What a search found.
 #[derive(Debug, Default, PartialEq)]
@@ -94,12 +102,13 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// Whether the user chose the program, or it was found by the name of a folder and the user, or root, owns it, its target
-    /// and the folders of its environment.
+    /// Whether the user chose the program, or it was found by the name of a folder, and the user, or root, owns everything
+    /// that decides what is executed: the program, the folders of its environment, all links on the way and what they lead to.
     fn is_of(&self, user: User) -> bool {
         let Some(folder) = &self.within else { return true };
-        let mut found = self.path.ancestors().take_while(|path| path.starts_with(folder));
-        user.or_root_owns_target(&self.path) && found.all(|path| user.or_root_owns(path))
+        let parts = PARTS.map(|part| folder.join(part));
+        let mut paths = parts.iter().filter(|part| part.symlink_metadata().is_ok()).chain([&self.path]);
+        paths.all(|path| user.or_root_owns_way(path, folder))
     }
 }
 
@@ -128,13 +137,43 @@ impl User {
         User(rustix::process::geteuid().as_raw())
     }
 
+    /// Whether the user, or root, owns all files, folders and links on the way to a path below `environment`. The folder in
+    /// which that is, and those above it, are where the user works, whoever owns them. Who owns a folder elsewhere can
+    /// replace what is in it.
+    fn or_root_owns_way(self, path: &Path, environment: &Path) -> bool {
+        let place = environment.parent().and_then(|place| dunce::canonicalize(place).ok());
+        let rest = environment.parent().and_then(|place| path.strip_prefix(place).ok());
+        let (Some(place), Some(rest)) = (place, rest) else { return false };
+        let (mut at, mut links) = (place.clone(), 0);
+        let mut next: Vec<PathBuf> = vec![rest.to_path_buf()];
+        while let Some(path) = next.pop() {
+            let mut parts = path.components();
+            let Some(part) = parts.next() else { continue };
+            next.push(parts.as_path().to_path_buf());
+            match part {
+                Component::RootDir => at = PathBuf::from("/"),
+                Component::ParentDir => drop(at.pop()),
+                Component::Normal(name) => at.push(name),
+                Component::CurDir | Component::Prefix(_) => {}
+            }
+            if !place.starts_with(&at) && !self.or_root_owns(&at) {
+                return false;
+            }
+            if let Ok(target) = read_link(&at) {
+                links += 1;
+                if links > MOST_LINKS {
+                    return false;
+                }
+                at.pop();
+                next.push(target);
+            }
+        }
+        true
+    }
+
     /// Whether the user, or root, owns a file, a folder or, where the path is a link, the link.
     fn or_root_owns(self, path: &Path) -> bool {
         symlink_metadata(path).is_ok_and(|meta| meta.uid() == self.0 || meta.uid() == 0)
-    }
-
-    fn or_root_owns_target(self, path: &Path) -> bool {
-        metadata(path).is_ok_and(|meta| meta.uid() == self.0 || meta.uid() == 0)
     }
 }
 
@@ -149,11 +188,7 @@ impl User {
         User
     }
 
-    fn or_root_owns(self, _: &Path) -> bool {
-        true
-    }
-
-    fn or_root_owns_target(self, _: &Path) -> bool {
+    fn or_root_owns_way(self, _: &Path, _: &Path) -> bool {
         true
     }
 }
@@ -291,6 +326,55 @@ mod tests {
             let is_in_root = python.as_ref().is_ok_and(|path| path.starts_with(root));
             assert_eq!(is_in_root, part == ".venv/bin/adk", "{part}: {python:?}");
             assert!(python.is_ok_and(|path| path.is_absolute()), "never a name that PATH resolves later");
+        }
+    }
+
+    /// Whoever owns a folder, or a link, can put another program in the place of one later.
+    #[cfg(unix)]
+    #[test]
+    fn an_environment_is_not_used_if_another_user_owns_a_part_of_the_way() {
+        use std::os::unix::fs::symlink;
+        type Make = fn(&Path, &Path);
+        let ways: [(&str, &str, Make); 6] = [
+            (".venv is a link to their folder", "elsewhere", |place, work| {
+                symlink(place.join("elsewhere"), work.join(".venv")).unwrap();
+            }),
+            ("a folder above the target of .venv", "deep", |place, work| {
+                fs::create_dir(place.join("deep")).unwrap();
+                fs::rename(place.join("elsewhere"), place.join("deep/elsewhere")).unwrap();
+                symlink("../deep/elsewhere", work.join(".venv")).unwrap();
+            }),
+            ("bin is a link to their folder", "elsewhere/bin", |_, work| {
+                fs::create_dir(work.join(".venv")).unwrap();
+                symlink("../../elsewhere/bin", work.join(".venv/bin")).unwrap();
+            }),
+            ("a link of theirs between two links", "link", |place, work| {
+                fs::create_dir_all(work.join(".venv/bin")).unwrap();
+                symlink("elsewhere/bin/python", place.join("link")).unwrap();
+                symlink(place.join("link"), work.join(".venv/bin/python")).unwrap();
+            }),
+            ("the folder of the target", "elsewhere/bin", |place, work| {
+                fs::create_dir_all(work.join(".venv/bin")).unwrap();
+                symlink(place.join("elsewhere/bin/python"), work.join(".venv/bin/python")).unwrap();
+            }),
+            ("pyvenv.cfg", "work/.venv/pyvenv.cfg", |_, work| {
+                program(&work.join(".venv/bin/python"));
+                fs::write(work.join(".venv/pyvenv.cfg"), "home = /elsewhere").unwrap();
+            }),
+        ];
+        for (way, theirs, make) in ways {
+            let folder = tempfile::tempdir().unwrap();
+            let place = dunce::canonicalize(folder.path()).unwrap();
+            let work = place.join("work");
+            fs::create_dir_all(work.join(".git")).unwrap();
+            program(&place.join("elsewhere/bin/python"));
+            make(&place, &work);
+            let python = work.join(".venv/bin/python");
+            assert_eq!(find_python(&work), Ok(python.clone()), "{way}");
+            if !give_away(&place.join(theirs)) {
+                return;
+            }
+            assert_ne!(find_python(&work), Ok(python), "{way}");
         }
     }
 

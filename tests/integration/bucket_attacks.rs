@@ -93,10 +93,10 @@ fn object(request: &Received, stream: &mut TcpStream, body: &str) -> std::io::Re
     if request.line.starts_with("HEAD") { Ok(()) } else { stream.write_all(body.as_bytes()) }
 }
 
-fn redirect(stream: &mut TcpStream, to: &str) -> std::io::Result<()> {
+fn redirect(stream: &mut TcpStream, status: u16, to: &str) -> std::io::Result<()> {
     write!(
         stream,
-        "HTTP/1.1 307 Temporary Redirect\r\nLocation: {to}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        "HTTP/1.1 {status} Redirect\r\nLocation: {to}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
     )
 }
 
@@ -107,13 +107,15 @@ fn list(store: &ScriptedServer, kind: &str, home: &Path, address: &str) -> Outpu
 #[test]
 fn a_redirect_of_a_store_carries_nothing_to_another_host() {
     for kind in ["s3", "gs", "az", "bq"] {
-        for kept in ["nothing", "head"] {
+        let attempts = [(301, "nothing"), (302, "nothing"), (303, "head"), (307, "head"), (308, "nothing")];
+        for (at, (status, kept)) in attempts.into_iter().enumerate() {
             let other = ScriptedServer::start(|request, stream| object(request, stream, SET));
-            let target = format!("http://127.0.0.1:{}/evals/s.evalset.json", other.port);
+            let scheme = if at % 2 == 0 { "http:" } else { "" };
+            let target = format!("{scheme}//127.0.0.1:{}/evals/s.evalset.json", other.port);
             let store = ScriptedServer::start(move |request, stream| {
                 match kept == "head" && request.line.starts_with("HEAD") {
                     true => object(request, stream, SET),
-                    false => redirect(stream, &target),
+                    false => redirect(stream, status, &target),
                 }
             });
             let addresses = match kind {

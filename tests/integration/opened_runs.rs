@@ -218,4 +218,9 @@ fn a_file_that_unpacks_to_too_much_is_refused() {
     long.resize(48 << 20, b'0');
     long.extend_from_slice(b"\"}\n");
     assert!(with(&long).contains("too much for its size"));
+    // Packed files one after the other are one packed file; each takes memory and time, although it has no content.
+    let empty = packed(b"").repeat(1 << 20);
+    let run = fs::read(place.path().join(FILE)).unwrap();
+    fs::write(place.path().join("attack.evaltrail"), [run, empty].concat()).unwrap();
+    assert!(refusal(&place, "attack.evaltrail").contains("damaged"));
 }

@@ -17,6 +17,7 @@ fn place() -> Place {
     Place::new(&[
         ("w/s.evalset.json", json!({"eval_set_id": "s", "eval_cases": [case]}).to_string()),
         ("w/test_config.json", r#"{"criteria": {"response_match_score": 0.8}}"#.into()),
+        ("w/w.test.json", r#"[{"query": "q", "expected_tool_use": [], "reference": "r"}]"#.into()),
         ("w/r.jsonl", "{\"eval_id\": \"other\", \"turns\": []}\n".into()),
         ("w/evaltrail.toml", agent.into()),
         ("outside/mine", "mine".into()),
@@ -34,6 +35,7 @@ fn nothing_is_written_through_a_link_that_leads_out_of_the_folder() {
     let (folder, outside) = (place.path().join("w"), place.path().join("outside"));
     let mine = outside.join("mine");
     symlink(&mine, folder.join("link")).unwrap();
+    symlink(&mine, folder.join("link.evalset.json")).unwrap();
     // A folder that is a link, as in a repository that contains one in place of the folder of reports.
     symlink(&outside, folder.join("reports")).unwrap();
     let recorded = run(&place, &["run", "s.evalset.json", "--trust"]);
@@ -47,6 +49,12 @@ fn nothing_is_written_through_a_link_that_leads_out_of_the_folder() {
         vec!["run", "s.evalset.json", "--trust", "--record", "reports/recording.jsonl"],
         vec!["export", "last", "--force", "-o", "link"],
         vec!["export", "last", "--force", "-o", "reports/run.evaltrail"],
+        vec!["convert", "w.test.json", "--force", "-o", "link.evalset.json"],
+        vec!["convert", "w.test.json", "-o", "reports/converted.evalset.json"],
+        vec!["merge", "last", "--report", "json=link"],
+        vec!["new", "reports/new.evalset.json"],
+        vec!["new", "reports/new.evalset.json:case", "--user", "hi"],
+        vec!["demo", "--to", "reports/demo"],
     ] {
         let refused = run(&place, &args);
         assert_eq!(refused.status.code(), Some(2), "{args:?}: {}", both(&refused));

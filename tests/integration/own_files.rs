@@ -51,10 +51,6 @@ fn written() -> Place {
 #[test]
 fn reports_that_another_user_wrote_are_no_data_sets() {
     let place = written();
-    // Files of these names are eval sets, whatever is in them.
-    for file in ["out/junit.evalset.json", "out/md.test.json"] {
-        std::fs::remove_file(place.path().join(file)).unwrap();
-    }
     assert_eq!(listed_by("other", &place), ["rows.jsonl"]);
 }
 
@@ -68,6 +64,66 @@ fn reports_are_no_data_sets_wherever_they_lie() {
         std::fs::rename(place.path().join(file), place.path().join("elsewhere").join(name)).unwrap();
     }
     assert_eq!(listed(&place), ["rows.jsonl"]);
+}
+
+/// The same content in another form: no record has its digest.
+#[test]
+fn reports_that_were_packed_or_formatted_again_are_no_data_sets() {
+    let place = written();
+    let exported = output(
+        evaltrail(&place.path().join("home"))
+            .args(["export", "last", "-o", "out/export.evalset.json"])
+            .current_dir(place.path()),
+    );
+    assert_eq!(exported.status.code(), Some(0), "{}", both(&exported));
+    let run = std::fs::read_dir(place.path().join(".evaltrail/runs")).unwrap().next().unwrap().unwrap();
+    for file in ["journal.jsonl", "run.json"] {
+        std::fs::copy(run.path().join(file), place.path().join("out").join(file)).unwrap();
+    }
+    let forms = place.path().join("forms");
+    std::fs::create_dir(&forms).unwrap();
+    let mut files: Vec<&str> = REPORTS.iter().map(|(_, file)| file.trim_start_matches("out/")).collect();
+    files.extend(["export.evalset.json", "journal.jsonl", "run.json"]);
+    for file in files {
+        let bytes = std::fs::read(place.path().join("out").join(file)).unwrap();
+        let write = |name: String, bytes: &[u8]| std::fs::write(forms.join(name), bytes).unwrap();
+        if file != "export.evalset.json" {
+            write(format!("packed_{file}.gz"), &packed(&bytes));
+            write(format!("packed_{file}"), &packed(&bytes));
+        }
+        write(format!("set_{file}.evalset.json"), &bytes);
+        let Ok(text) = String::from_utf8(bytes) else { continue };
+        write(format!("marked_{file}"), format!("\u{FEFF}\n{text}").as_bytes());
+        let units = text.encode_utf16().flat_map(u16::to_le_bytes);
+        write(format!("wide_{file}"), &[0xff, 0xfe].into_iter().chain(units).collect::<Vec<u8>>());
+        let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(&text).into_iter().collect();
+        let Ok(values) = values else { continue };
+        let indented: Vec<String> =
+            values.iter().map(|value| serde_json::to_string_pretty(&sorted(value)).unwrap()).collect();
+        write(format!("indented_{file}"), indented.join("\n").as_bytes());
+        write(format!("list_{}", file.replace(".jsonl", ".json")), json!(values).to_string().as_bytes());
+    }
+    assert_eq!(listed_by("other", &place), ["rows.jsonl"]);
+}
+
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut out, bytes).unwrap();
+    out.finish().unwrap()
+}
+
+/// A value whose objects have their members in the order of their keys.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let mut members: Vec<(String, Value)> =
+                members.iter().map(|(key, member)| (key.clone(), sorted(member))).collect();
+            members.sort_by(|one, other| one.0.cmp(&other.0));
+            Value::Object(members.into_iter().collect())
+        }
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        other => other.clone(),
+    }
 }
 
 /// A table in Vertex's format that another program wrote, and a report without the column that marks it, are data sets.
@@ -105,4 +161,30 @@ fn reports_open_by_name() {
         let list: Value = serde_json::from_str(&text(&ran)).unwrap_or_else(|_| panic!("{}", both(&ran)));
         assert_eq!(list["sets"][0]["cases"], 3, "{file}: {}", both(&ran));
     }
+}
+
+/// Also packed, or in another encoding.
+#[test]
+fn reports_that_name_their_run_open_it() {
+    let place = written();
+    let open = |file: &str| {
+        let mut command = evaltrail(&place.path().join("home"));
+        both(&output(command.args(["open", file]).current_dir(place.path())))
+    };
+    for (format, file) in
+        REPORTS.iter().filter(|(format, _)| ["json", "evaluation-result", "html"].contains(format))
+    {
+        let bytes = std::fs::read(place.path().join(file)).unwrap();
+        let units = String::from_utf8(bytes.clone()).unwrap();
+        let units = units.encode_utf16().flat_map(u16::to_le_bytes);
+        let wide: Vec<u8> = [0xff, 0xfe].into_iter().chain(units).collect();
+        std::fs::write(place.path().join("out/packed"), packed(&bytes)).unwrap();
+        std::fs::write(place.path().join("out/wide"), wide).unwrap();
+        for file in [file, "out/packed", "out/wide"] {
+            // There is no terminal, which is found only when there is a run to show.
+            assert!(open(file).contains("the explorer needs a terminal"), "{format} {file}: {}", open(file));
+        }
+    }
+    assert!(open("out/r.csv").contains("does not name its run"), "{}", open("out/r.csv"));
+    assert!(open("rows.jsonl").contains("not a run"), "{}", open("rows.jsonl"));
 }

@@ -126,11 +126,13 @@ fn any_number_of_cases_is_run() {
 #[test]
 fn an_id_with_any_character_is_an_item_of_its_own() {
     let Some(python) = python() else { return };
-    let ids = ["with\0nul", "with,comma", "with\nline", "plain"];
+    // Longer than a variable of the environment may be.
+    let long = "x".repeat(140_000);
+    let ids = [&long, "with\0nul", "with,comma", "with\nline", "", "\u{1b}[31m", "plain"];
     let place = place_with_cases(ids.into_iter().map(String::from));
     let ran =
         pytest(&python, place.path(), &["--evaltrail", "--evaltrail-args=--trust --agent known", "-rA"]);
-    assert!(text(&ran).contains("4 passed"), "{}", both(&ran));
+    assert!(text(&ran).contains("7 passed"), "{}", both(&ran));
     let arguments = ["--evaltrail", "--evaltrail-args=--trust --agent known", "-k", "comma"];
     let chosen = pytest(&python, place.path(), &arguments);
     assert!(text(&chosen).contains("1 passed"), "{}", both(&chosen));

@@ -1,0 +1,381 @@
+//! Characters that are escaped in a text: as in addresses (`%2F`), in texts of JSON and of programming languages (`\u002F`,
+//! `\/`), and in HTML (`&#47;`), in any mixture, also several times.
+
+use memchr::{memchr3, memmem};
+
+/// The number of times that a text is decoded.
+const ROUNDS: usize = 4;
+/// A longer text is not the beginning of an escape that is cut off, in bytes: escapes within escapes have many backslashes.
+const LONGEST: usize = 32;
+/// The names of characters in HTML that must be escaped there.
+const NAMES: [(&[u8], char); 5] =
+    [(b"amp", '&'), (b"lt", '<'), (b"gt", '>'), (b"quot", '"'), (b"apos", '\'')];
+
+/// A decoded character, or a byte of one that is decoded byte by byte.
+#[derive(Clone, Copy)]
+struct Unit {
+    bytes: [u8; 4],
+    length: usize,
+}
+
+impl Unit {
+    fn byte(byte: u8) -> Unit {
+        Unit { bytes: [byte, 0, 0, 0], length: 1 }
+    }
+
+    fn char(code: u32) -> Option<Unit> {
+        let mut bytes = [0; 4];
+        let length = char::from_u32(code)?.encode_utf8(&mut bytes).len();
+        Some(Unit { bytes, length })
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+/// The first character that may begin an escape.
+fn next_special(text: &[u8]) -> Option<usize> {
+    memchr3(b'%', b'\\', b'&', text)
+}
+
+/// Whether a text may contain escapes.
+pub(super) fn has_escapes(text: &str) -> bool {
+    next_special(text.as_bytes()).is_some()
+}
+
+/// A text without escapes, for comparisons with another such text.
+pub(super) fn unescaped(text: &str) -> Vec<u8> {
+    rounds_of(text).pop().unwrap_or_default()
+}
+
+/// A text as it is, and after each round of decoding, as long as that changes it.
+fn rounds_of(text: &str) -> Vec<Vec<u8>> {
+    let mut rounds = vec![text.as_bytes().to_vec()];
+    for _ in 0..ROUNDS {
+        let last = &rounds[rounds.len() - 1];
+        let next = decoded(last);
+        if next.len() == last.len() {
+            break;
+        }
+        rounds.push(next);
+    }
+    rounds
+}
+
+/// A piece of a text that is decoded once.
+enum Piece<'a> {
+    Plain(&'a [u8]),
+    /// A character, and the length of its escape.
+    Escape(Unit, usize),
+}
+
+/// The pieces of a text that is decoded once.
+fn pieces(text: &[u8]) -> impl Iterator<Item = Piece<'_>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let begin = at;
+        let mut plain_end = at + next_special(&text[at..]).unwrap_or(text.len() - at);
+        if plain_end == begin {
+            let (unit, next) = unit(text, begin, 1)?;
+            if next - begin > 1 {
+                at = next;
+                return Some(Piece::Escape(unit, next - begin));
+            }
+            plain_end = next;
+        }
+        at = plain_end;
+        Some(Piece::Plain(&text[begin..plain_end]))
+    })
+}
+
+fn decoded(text: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(text.len());
+    for piece in pieces(text) {
+        match piece {
+            Piece::Plain(bytes) => plain.extend_from_slice(bytes),
+            Piece::Escape(unit, _) => plain.extend_from_slice(unit.bytes()),
+        }
+    }
+    plain
+}
+
+/// Places in the decoded form of a text, in ascending order, become places in the text itself.
+fn in_text_before(text: &[u8], places: &mut [usize]) {
+    let (mut before, mut after, mut next) = (0, 0, 0);
+    for piece in pieces(text) {
+        let (taken, given) = match &piece {
+            Piece::Plain(bytes) => (bytes.len(), bytes.len()),
+            Piece::Escape(unit, length) => (*length, unit.length),
+        };
+        while let Some(place) = places.get_mut(next).filter(|place| **place < after + given) {
+            *place = before + if taken == given { *place - after } else { 0 };
+            next += 1;
+        }
+        (before, after) = (before + taken, after + given);
+    }
+    places[next..].fill(text.len());
+}
+
+/// Whether a text without escapes contains another one.
+pub(super) fn contains(plain: &[u8], other: &[u8]) -> bool {
+    memmem::find(plain, other).is_some()
+}
+
+/// A text in which every place that is `plain` without its escapes is replaced.
+pub(super) fn replace_escaped(text: &str, plain: &[u8], with: &str) -> String {
+    let mut rounds = rounds_of(text);
+    let last = rounds.pop().unwrap_or_default();
+    let mut places: Vec<usize> =
+        memmem::find_iter(&last, plain).flat_map(|start| [start, start + plain.len()]).collect();
+    drop(last);
+    rounds.iter().rev().for_each(|before| in_text_before(before, &mut places));
+    let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
+    for place in places.chunks_exact(2) {
+        if let Some(between) = text.get(copied..place[0]).filter(|_| text.is_char_boundary(place[1])) {
+            out.push_str(between);
+            out.push_str(with);
+            copied = place[1];
+        }
+    }
+    out.push_str(&text[copied..]);
+    out
+}
+
+/// How much of a text without escapes is found at a place of another text.
+struct Matched {
+    length: usize,
+    /// Where the found part ends in the text.
+    end: usize,
+}
+
+fn matched(text: &[u8], at: usize, plain: &[u8]) -> Matched {
+    let (mut length, mut end) = (0, at);
+    while length < plain.len()
+        && let Some((unit, next)) = unit(text, end, ROUNDS)
+        && plain[length..].starts_with(unit.bytes())
+    {
+        (length, end) = (length + unit.length, next);
+    }
+    Matched { length, end }
+}
+
+/// Where the end of a text begins that may be the beginning of `plain` with escapes, in bytes; the length if none does.
+pub(super) fn open_end(text: &str, plain: &[u8]) -> usize {
+    let longest = plain.len().saturating_mul(LONGEST);
+    let cut_off = cut_off_escape(text);
+    let is_open = |&at: &usize| {
+        let matched = matched(text.as_bytes(), at, plain);
+        matched.length < plain.len() && matched.end >= cut_off
+    };
+    let mut places = (text.len().saturating_sub(longest)..text.len()).filter(|at| text.is_char_boundary(*at));
+    places.find(is_open).unwrap_or(text.len())
+}
+
+/// Where an escape begins that may be cut off at the end of a text; the length if there is none.
+fn cut_off_escape(text: &str) -> usize {
+    let is_of_escape = |byte: &&u8| byte.is_ascii_alphanumeric() || b"%\\&#;".contains(byte);
+    let length = text.as_bytes().iter().rev().take(LONGEST).take_while(is_of_escape).count();
+    let start = text.len() - length;
+    next_special(&text.as_bytes()[start..]).map_or(text.len(), |at| start + at)
+}
+
+/// The character at a place after a number of rounds, and where the next one begins.
+fn unit(text: &[u8], at: usize, rounds: usize) -> Option<(Unit, usize)> {
+    let Some(before) = rounds.checked_sub(1) else {
+        return text.get(at).map(|byte| (Unit::byte(*byte), at + 1));
+    };
+    let (first, next) = unit(text, at, before)?;
+    let text = Escaped { text, rounds: before };
+    let escape = match first.bytes() {
+        b"%" => text.percent(next),
+        b"\\" => text.backslash(next),
+        b"&" => text.entity(next),
+        _ => None,
+    };
+    Some(escape.unwrap_or((first, next)))
+}
+
+/// A text that was decoded a number of times.
+#[derive(Clone, Copy)]
+struct Escaped<'a> {
+    text: &'a [u8],
+    rounds: usize,
+}
+
+impl Escaped<'_> {
+    /// The character at a place, if it is of one byte.
+    fn byte(self, at: usize) -> Option<(u8, usize)> {
+        let (unit, next) = unit(self.text, at, self.rounds)?;
+        (unit.length == 1).then_some((unit.bytes[0], next))
+    }
+
+    /// A number of digits.
+    fn number(self, at: usize, digits: usize) -> Option<(u32, usize)> {
+        (0..digits).try_fold((0, at), |(number, at), _| {
+            let (digit, next) = self.byte(at)?;
+            Some((number * 16 + char::from(digit).to_digit(16)?, next))
+        })
+    }
+
+    /// What follows `%`.
+    fn percent(self, at: usize) -> Option<(Unit, usize)> {
+        let (byte, next) = self.number(at, 2)?;
+        Some((Unit::byte(u8::try_from(byte).ok()?), next))
+    }
+
+    /// What follows a backslash.
+    fn backslash(self, at: usize) -> Option<(Unit, usize)> {
+        let (escape, next) = self.byte(at)?;
+        let byte = |byte: u8| Some((Unit::byte(byte), next));
+        match escape {
+            b'"' | b'\'' | b'\\' | b'/' => byte(escape),
+            b'n' => byte(b'\n'),
+            b'r' => byte(b'\r'),
+            b't' => byte(b'\t'),
+            b'u' => self.code_unit(next),
+            b'x' => {
+                let (code, next) = self.number(next, 2)?;
+                Some((Unit::char(code)?, next))
+            }
+            _ => None,
+        }
+    }
+
+    /// What follows `\u`: a character, or the first half of one.
+    fn code_unit(self, at: usize) -> Option<(Unit, usize)> {
+        let (code, next) = self.number(at, 4)?;
+        if let Some(unit) = Unit::char(code) {
+            return Some((unit, next));
+        }
+        let (_, next) = self.byte(next).filter(|(byte, _)| *byte == b'\\')?;
+        let (_, next) = self.byte(next).filter(|(byte, _)| *byte == b'u')?;
+        let (second, next) = self.number(next, 4)?;
+        let both = char::decode_utf16([code as u16, second as u16]).next()?.ok()?;
+        Some((Unit::char(u32::from(both))?, next))
+    }
+
+    /// What follows `&`.
+    fn entity(self, at: usize) -> Option<(Unit, usize)> {
+        let (mut name, mut at) = (Vec::new(), at);
+        loop {
+            let (byte, next) = self.byte(at)?;
+            at = next;
+            match byte {
+                b';' => break,
+                b'#' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' if name.len() < 8 => name.push(byte),
+                _ => return None,
+            }
+        }
+        let code = match name.as_slice() {
+            [b'#', b'x' | b'X', digits @ ..] => {
+                u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?
+            }
+            [b'#', digits @ ..] => std::str::from_utf8(digits).ok()?.parse().ok()?,
+            name => NAMES.iter().find(|(known, _)| *known == name).map(|(_, one)| u32::from(*one))?,
+        };
+        Some((Unit::char(code)?, at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SECRET: &str = "a/b+c \u{e9}\u{1f600}\\\"<&%41>'\n";
+
+    fn in_json(text: &str) -> String {
+        let quoted = serde_json::Value::from(text).to_string();
+        quoted[1..quoted.len() - 1].to_string()
+    }
+
+    /// As programs write them: with these characters, or all beyond ASCII, as `\uXXXX`.
+    fn with_codes(text: &str, escaped: &str) -> String {
+        let code = |one: char| {
+            let mut units = [0; 2];
+            one.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04X}")).collect()
+        };
+        let is_escaped = |one: char| !one.is_ascii() || escaped.contains(one);
+        text.chars().map(|one| if is_escaped(one) { code(one) } else { one.to_string() }).collect()
+    }
+
+    fn percent(text: &str, plain: &str) -> String {
+        let one = |byte: u8| match plain.contains(char::from(byte)) && byte.is_ascii() {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02x}"),
+        };
+        text.bytes().map(one).collect()
+    }
+
+    fn html(text: &str) -> String {
+        let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        text.replace('"', "&quot;").replace('\'', "&#x27;")
+    }
+
+    fn forms(secret: &str) -> Vec<String> {
+        let json = in_json(secret);
+        vec![
+            json.clone(),
+            in_json(&in_json(&json)),
+            with_codes(&json, "&<>"),
+            with_codes(&json, "&<>='+").to_lowercase().replace("\\u003d", "\\u003D"),
+            json.replace('/', "\\/"),
+            in_json(&json.replace('/', "\\/")),
+            html(secret),
+            in_json(&html(secret)),
+            secret.chars().map(|one| format!("&#{};", u32::from(one))).collect(),
+            percent(secret, "abc/"),
+            percent(secret, "abc/+&'"),
+            percent(&percent(secret, "abc"), "abc0123456789"),
+            percent(&json, ""),
+        ]
+    }
+
+    #[test]
+    fn a_text_is_found_in_every_form() {
+        let plain = unescaped(SECRET);
+        for form in forms(SECRET) {
+            let text = format!("key: {form}, and {form}\u{e9}");
+            assert!(contains(&unescaped(&text), &plain), "{text}");
+            assert_eq!(replace_escaped(&text, &plain, "X"), "key: X, and X\u{e9}", "{form}");
+        }
+    }
+
+    #[test]
+    fn the_beginning_of_an_escaped_text_is_found_at_the_end_of_another() {
+        let plain = unescaped(SECRET);
+        for form in forms(SECRET) {
+            for (end, _) in form.char_indices().skip(1) {
+                let text = format!("the key: {}", &form[..end]);
+                assert!(open_end(&text, &plain) <= "the key: ".len(), "{text}");
+            }
+        }
+        for text in ["100 % of it", "a \\ b", "c & d and more", "", "50 %, and more of them"] {
+            assert_eq!(open_end(text, &plain), text.len(), "{text}");
+        }
+    }
+
+    /// Repeated signs that could begin escapes within escapes.
+    #[test]
+    fn no_text_takes_long() {
+        let began = std::time::Instant::now();
+        for sign in ["%", "\\", "&", "&#", "%25", "\\u", "&amp;", "\\\\u005c"] {
+            let text = sign.repeat((32 << 10) / sign.len());
+            assert_eq!(replace_escaped(&text, &unescaped("canary/1"), "X"), text);
+            assert!(!contains(&unescaped(&text), b"canary"));
+        }
+        let limit = std::time::Duration::from_secs(60);
+        assert!(began.elapsed() < limit, "{:?}", began.elapsed());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_replaced_without_a_panic(text in "(%|\\\\|&|#|;|u|[0-9a-f]|é|\\PC){0,60}", secret in "[a-f0-9/]{1,6}") {
+            let plain = unescaped(&secret);
+            let replaced = replace_escaped(&text, &plain, "");
+            prop_assert!(replaced.len() <= text.len());
+            prop_assert!(open_end(&text, &plain) <= text.len());
+        }
+    }
+}
