@@ -3,8 +3,8 @@
 
 use super::Conversation;
 use super::shape::{is_conversation, is_list_of_messages, is_message, message};
-use super::{calls, chat};
 use super::turns::turns;
+use super::{calls, chat};
 use crate::domain::{Content, Invocation, ModelError, Trajectory, TurnEnd};
 use crate::formats::adk;
 use crate::formats::read::{Node, Read, below};
@@ -107,7 +107,8 @@ fn of_object(node: Node, map: &Map<String, Value>) -> Read<Answer> {
 fn of_response(node: Node, map: &Map<String, Value>) -> Read<Answer> {
     let is_call = |(key, value): &(&String, &Value)| calls::is_named_as_call(key) && !chat::is_nothing(value);
     if let Some((key, value)) = map.iter().find(is_call) {
-        let expected = "no calls beside the response; calls are in reference_trajectory or predicted_trajectory";
+        let expected =
+            "no calls beside the response; calls are in reference_trajectory or predicted_trajectory";
         return Err(node.below(key, value).wrong(expected));
     }
     node.get("response").map_or_else(|| Ok(Answer::default()), answer)

@@ -73,7 +73,8 @@ pub(in crate::formats) fn is_conversation(value: &Value) -> bool {
 
 /// Whether a value is a response of OpenAI's Responses. Its output can be empty, with the reason beside it.
 fn is_response(value: &Value) -> bool {
-    value.get("object").is_some_and(|object| object == "response") && value.get("output").is_some_and(Value::is_array)
+    value.get("object").is_some_and(|object| object == "response")
+        && value.get("output").is_some_and(Value::is_array)
 }
 
 /// Reads a conversation: a list of messages, or an object that contains one.
