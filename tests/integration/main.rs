@@ -66,6 +66,7 @@ mod past_runs;
 mod pytest_plugin;
 mod python_libraries;
 mod queue;
+mod reported_cases;
 mod triage;
 mod templates;
 mod traces;
