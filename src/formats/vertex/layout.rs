@@ -303,7 +303,8 @@ impl Renaming {
         self.rename("user_input", if is_conversation { "outputs" } else { "prompt" });
     }
 
-    /// Rows with the inputs and the outputs as objects. Outputs are the reference, unless one stands beside them.
+    /// Rows with the inputs and the outputs as objects. Outputs are the reference, unless one stands beside them, or the row is a
+    /// run of LangSmith.
     fn objects(&mut self, inputs: &str, outputs: &str) -> Read<()> {
         let Some(given) = self.cells.get(inputs).and_then(object) else { return Ok(()) };
         let has_reference = self.cells.get("reference_outputs").and_then(object).is_some();
@@ -312,9 +313,16 @@ impl Renaming {
         }
         if has_reference {
             self.open("reference_outputs", "reference", "reference_trajectory")?;
-            return self.open(outputs, "response", "predicted_trajectory");
         }
-        self.open(outputs, "reference", "reference_trajectory")
+        let mut references = INPUT.iter().chain(OUTCOMES).filter(|(_, known)| *known == "reference");
+        let is_done = has_reference
+            || self.has("reference")
+            || self.has("run_type")
+            || references.any(|(name, _)| *name != outputs && self.has(name));
+        match is_done {
+            true => self.open(outputs, "response", "predicted_trajectory"),
+            false => self.open(outputs, "reference", "reference_trajectory"),
+        }
     }
 
     /// Opens an object of outputs: its answer, and its calls.
@@ -551,6 +559,18 @@ mod tests {
             (
                 json!({"inputs": {"a": "q"}, "outputs": {"answer": "a"}, "reference_outputs": {"answer": "r"}}),
                 (q(), text("r"), text("a"), none(), none()),
+            ),
+            (
+                json!({"inputs": {"question": "q"}, "outputs": {"answer": "a"}, "reference": "r"}),
+                (q(), text("r"), text("a"), none(), none()),
+            ),
+            (
+                json!({"inputs": {"question": "q"}, "outputs": {"answer": "a"}, "expected_output": "r"}),
+                (q(), text("r"), text("a"), none(), none()),
+            ),
+            (
+                json!({"run_type": "chain", "inputs": {"question": "q"}, "outputs": {"messages": [call, said("a")]}}),
+                (q(), text(""), text("a"), none(), f()),
             ),
             (
                 json!({"inputs": {"messages": [user]}, "outputs": {"messages": [call, said("r")]}}),
