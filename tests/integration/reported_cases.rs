@@ -537,7 +537,7 @@ fn swapped_calls_would_pass_in_any_order() {
         use crate::common::terminal::Terminal;
         let path = place.path().display().to_string();
         let home = place.path().join("home");
-        let mut screen = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], &home, (150, 40));
+        let screen = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], &home, (150, 40));
         screen.wait_for("swapped");
         screen.wait_for("EXACT: the same calls in another order");
         screen.wait_for("would pass with ANY_ORDER");

@@ -214,7 +214,7 @@ fn adks_custom_metrics_are_called_as_adk_calls_them() {
         PerInvocationResult(actual_invocation=a, expected_invocation=e, score=1.0, eval_status=EvalStatus.PASSED)\n        \
         for a, e in zip(actual, expected)])\n\
         def of_turn(actual_invocation, expected_invocation, criterion):\n    \
-        return 0.75 if actual_invocation.final_response.parts[0].text == expected_invocation.final_response.parts[0].text else 0.0\n\
+        return 0.75 if actual_invocation.final_response and expected_invocation.user_content and criterion else 0.0\n\
         def other(one, two, three):\n    return 1.0\n";
     let named = |name: &str| json!({"code_config": {"name": format!("mine.{name}")}});
     let config = json!({
