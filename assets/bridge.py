@@ -60,11 +60,55 @@ def adk(function, request):
     actual = [Invocation.model_validate(one) for one in request["actual"]]
     expected = request.get("expected")
     expected = None if expected is None else [Invocation.model_validate(one) for one in expected]
-    found = function(metric, actual, expected, request.get("scenario"))
+    arguments = (metric, actual, expected, request.get("scenario"))
+    if is_of_turn(function):
+        return of_turns(function, actual, expected, request.get("criterion"))
+    try:
+        inspect.signature(function).bind(*arguments)
+    except ValueError:  # functions in C have no signature
+        pass
+    except TypeError as error:
+        raise TypeError(
+            f"{function.__name__}: {error}; ADK calls a custom metric with eval_metric, actual_invocations, "
+            "expected_invocations and conversation_scenario"
+        ) from None
+    found = function(*arguments)
     if inspect.isawaitable(found):
         found = asyncio.run(_await(found))
     turns = [{"score": one.score, "status": int(one.eval_status.value)} for one in found.per_invocation_results]
     return {"score": found.overall_score, "status": int(found.overall_eval_status.value), "per_invocation": turns}
+
+
+def is_of_turn(function):
+    """Whether a function scores one turn, as in ADK's guide: f(actual_invocation, expected_invocation, criterion) -> float."""
+    try:
+        return list(inspect.signature(function).parameters)[:2] == ["actual_invocation", "expected_invocation"]
+    except (TypeError, ValueError):
+        return False
+
+
+def of_turns(function, actual, expected, criterion):
+    """The mean of the scores of the turns. ADK 2.13 itself cannot call such a function."""
+    threshold = (criterion or {}).get("threshold")
+    count = len(inspect.signature(function).parameters)
+    turns = []
+    for at, invocation in enumerate(actual):
+        wanted = expected[at] if expected is not None and at < len(expected) else None
+        found = function(*(invocation, wanted, criterion)[:count])
+        if inspect.isawaitable(found):
+            found = asyncio.run(_await(found))
+        score = number(found)
+        turns.append({"score": score, "status": status_of(score, threshold)})
+    scores = [turn["score"] for turn in turns if turn["score"] is not None]
+    score = sum(scores) / len(scores) if scores else None
+    return {"score": score, "status": status_of(score, threshold), "per_invocation": turns}
+
+
+def status_of(score, threshold):
+    """ADK's numbers: passed, failed, not evaluated."""
+    if score is None:
+        return 3
+    return 1 if threshold is None or score >= threshold else 2
 
 
 async def _await(found):

@@ -48,7 +48,7 @@ fn described(name: &str, agent: &Value) -> Option<ModelRequest> {
     Some(ModelRequest { instructions, tools, source: DetailsSource::Description })
 }
 
-/// A tool with the keys of genai's models as ADK writes them into prompts.
+/// A tool with the keys of genai's models as ADK writes them into prompts. Anything but an object stays as it is.
 fn in_snake_case(tool: &Value) -> Value {
     const KEYS: [(&str, &str); 4] = [
         ("functionDeclarations", "function_declarations"),
@@ -61,7 +61,7 @@ fn in_snake_case(tool: &Value) -> Value {
     let of_map = |map: &Map<String, Value>| -> Map<String, Value> {
         map.iter().map(|(key, value)| (renamed(key), value.clone())).collect()
     };
-    let mut tool = tool.as_object().map(of_map).unwrap_or_default();
+    let Some(mut tool) = tool.as_object().map(of_map) else { return tool.clone() };
     if let Some(Value::Array(declarations)) = tool.get_mut("function_declarations") {
         for declaration in declarations.iter_mut() {
             if let Some(map) = declaration.as_object() {
@@ -102,5 +102,6 @@ mod tests {
         assert_eq!(first.source, DetailsSource::Description);
         assert_eq!(event_of("b").unwrap().instructions, "You are an agent. Your internal name is \"b\".");
         assert_eq!((event_of("a"), event_of("other")), (None, None));
+        assert_eq!(in_snake_case(&json!("google_search")), json!("google_search"));
     }
 }

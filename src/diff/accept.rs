@@ -132,12 +132,15 @@ pub fn accept_in_case(
 
 fn accept_argument(meant: &mut Trajectory, actual: &Invocation, (e, a): (usize, usize), key: &str) {
     let Some(done) = actual.calls().get(a).map(|call| (*call).clone()) else { return };
-    meant.change_call(e, |call| match (&mut call.args, &done.args) {
-        (Some(args), Some(done)) => match done.get(key) {
-            Some(value) => drop(args.insert(key.to_string(), value.clone())),
-            None => drop(args.shift_remove(key)),
-        },
-        (args, done) => *args = done.clone(),
+    meant.change_call(e, |call| {
+        call.args_unknown = done.args_unknown;
+        match (&mut call.args, &done.args) {
+            (Some(args), Some(done)) => match done.get(key) {
+                Some(value) => drop(args.insert(key.to_string(), value.clone())),
+                None => drop(args.shift_remove(key)),
+            },
+            (args, done) => *args = done.clone(),
+        }
     });
 }
 
@@ -170,6 +173,7 @@ fn copy_call(meant: &mut Trajectory, at: usize, done: &ToolCall) {
         // Equal values keep their original notation.
         let before = call.args.take();
         call.args = done.args.clone();
+        call.args_unknown = done.args_unknown;
         for (key, value) in call.args.iter_mut().flatten() {
             let same = before.as_ref().and_then(|args| args.get(key));
             if let Some(same) = same.filter(|same| values_equal(same, value)) {

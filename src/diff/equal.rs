@@ -5,7 +5,7 @@ use crate::domain::{ToolCall, float_of};
 use serde_json::{Map, Number, Value};
 use std::borrow::Cow;
 
-/// Whether two calls have the same name and, unless they are ignored, equal arguments. No arguments and empty
+/// Whether two calls have the same name and, unless they are ignored or not known, equal arguments. No arguments and empty
 /// arguments differ.
 pub fn calls_equal(a: &ToolCall, b: &ToolCall, ignore_args: bool) -> bool {
     a.name == b.name
@@ -13,9 +13,10 @@ pub fn calls_equal(a: &ToolCall, b: &ToolCall, ignore_args: bool) -> bool {
 }
 
 /// The arguments of a call as they are compared with those of the other call. If a server rounded the integers of one of
-/// them, those of both are rounded; every other number stays as it is.
-pub fn compared_args<'a>(call: &'a ToolCall, other: &ToolCall) -> Option<Cow<'a, Map<String, Value>>> {
-    let args = call.args.as_ref()?;
+/// them, those of both are rounded; every other number stays as it is. Unknown arguments are taken to be those of the other
+/// call.
+pub fn compared_args<'a>(call: &'a ToolCall, other: &'a ToolCall) -> Option<Cow<'a, Map<String, Value>>> {
+    let args = if call.args_unknown { &other.args } else { &call.args }.as_ref()?;
     Some(match call.rounded || other.rounded {
         true => Cow::Owned(args.iter().map(|(key, value)| (key.clone(), rounded(value))).collect()),
         false => Cow::Borrowed(args),
@@ -91,13 +92,14 @@ pub fn json_equal(a: &Value, b: &Value) -> bool {
 }
 
 fn same_call(a: &ToolCall, b: &ToolCall) -> bool {
-    let is_same = match (&a.args, &b.args) {
-        (None, None) => true,
-        (Some(a), Some(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, x)| b.get(key).is_some_and(|y| json_equal(x, y)))
-        }
-        _ => false,
-    };
+    let is_same = a.args_unknown == b.args_unknown
+        && match (&a.args, &b.args) {
+            (None, None) => true,
+            (Some(a), Some(b)) => {
+                a.len() == b.len() && a.iter().all(|(key, x)| b.get(key).is_some_and(|y| json_equal(x, y)))
+            }
+            _ => false,
+        };
     a.name == b.name && is_same
 }
 

@@ -81,13 +81,21 @@ pub fn call_rows(alignment: &Alignment, expected: &[&ToolCall], actual: &[&ToolC
             note_move(&mut head, pair.expected, pair.actual);
         }
         if let (Some((_, expected)), Some((_, actual)), Some(right_name)) = (left, right, head.right.as_mut())
+            && !expected.args_unknown
             && expected.args.as_ref() != compared_args(expected, actual).as_deref()
         {
             right_name.push(span("  compared after rounding above 2^53", Tone::Note, false));
         }
+        for (side, name) in [(left, &mut head.left), (right, &mut head.right)] {
+            if let (Some((_, call)), Some(name)) = (side, name)
+                && call.args_unknown
+            {
+                name.push(span("  arguments not known", Tone::Note, false));
+            }
+        }
         rows.push(head);
         let args = |side: Option<(usize, &ToolCall)>, other: Option<(usize, &ToolCall)>| {
-            side.map(|(_, call)| {
+            side.filter(|(_, call)| !call.args_unknown).map(|(_, call)| {
                 compared_args(call, other.map_or(call, |(_, other)| other)).map(Cow::into_owned)
             })
         };

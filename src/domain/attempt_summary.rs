@@ -199,9 +199,24 @@ fn undecided(attempt: &Attempt) -> String {
         (None, _) => nothing_to_compare(attempt),
         (Some(metric), 0) if metric.explanation.is_empty() => "no metric has a score".into(),
         (Some(metric), 0) => metric.explanation.clone(),
-        (_, 1) => "1 metric scored, no threshold".into(),
-        (_, scored) => format!("{scored} metrics scored, no threshold"),
+        (_, scored) => {
+            let metrics = if scored == 1 { "1 metric".to_string() } else { format!("{scored} metrics") };
+            // Counts and times have a score without anything that they are compared with.
+            let lacking = if expects_nothing(attempt) {
+                format!("{}; ", nothing_to_compare(attempt))
+            } else {
+                String::new()
+            };
+            format!("{lacking}{metrics} scored, no threshold")
+        }
     }
+}
+
+/// Whether a row of a data set has turns and none of them says what is expected.
+fn expects_nothing(attempt: &Attempt) -> bool {
+    let mut turns = attempt.expected.iter().filter(|turn| !turn.history).peekable();
+    turns.peek().is_some()
+        && turns.all(|turn| turn.is_data && turn.final_response.is_none() && !turn.trajectory.is_known())
 }
 
 /// What an attempt without any result lacks, in the names of the columns of a data set.

@@ -158,12 +158,20 @@ pub struct ToolCall {
     /// Whether the agent's server may have rounded integers above 2^53. They are compared after rounding.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rounded: bool,
+    /// Whether the arguments are not known, as in a list of names. Such a call is compared by its name.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub args_unknown: bool,
 }
 
 impl ToolCall {
     /// A call without an id.
     pub fn new(name: impl Into<String>, args: Option<Map<String, Value>>) -> Self {
         ToolCall { name: name.into(), args, ..ToolCall::default() }
+    }
+
+    /// A call of which only the name is known.
+    pub fn named(name: impl Into<String>) -> Self {
+        ToolCall { args_unknown: true, ..ToolCall::new(name, None) }
     }
 }
 

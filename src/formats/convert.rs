@@ -146,6 +146,9 @@ fn fit_turn(turn: &mut Invocation, dropped: &mut BTreeSet<String>) {
         }
         Trajectory::Unknown => {}
     }
+    if turn.calls().iter().any(|call| call.args_unknown) {
+        dropped.insert("that the arguments of calls are not known: ADK expects none".into());
+    }
     if turn.history {
         dropped.insert("that earlier turns are only history: in ADK, they are scored as well".into());
     }

@@ -26,6 +26,9 @@ const LFS: &str = "version https://git-lfs.github.com/spec/";
 /// What a text is, if it is a known kind of file that contains no cases.
 pub(super) fn of_text(text: &str) -> Option<&'static str> {
     let text = text.trim_start_matches('\u{FEFF}');
+    if text.trim().is_empty() {
+        return Some("an empty file");
+    }
     if text.starts_with(LFS) {
         return Some("a pointer of Git LFS: run git lfs pull");
     }
@@ -65,6 +68,9 @@ pub fn of_bytes(name: &str, head: &[u8]) -> Option<&'static str> {
             Some("a run that `evaltrail export` wrote: `evaltrail open` opens it")
         }
         [0x1f, 0x8b, ..] => Some("a gzip file: unpack it with gzip -d"),
+        [b'P', b'A', b'R', b'1', ..] => {
+            Some("a Parquet file: write it as JSON Lines, for example with pandas")
+        }
         _ => None,
     }
 }
@@ -87,6 +93,8 @@ mod tests {
             "{\n \"version\": 2,\n \"status\": \"success\",\n \"eval\": {\"task\": \"x\"}, \"samples\": [";
         assert!(of_text(log).unwrap().starts_with("a log of Inspect"));
         assert_eq!(of_text("{\"status\": 1, \"prompt\": \"x\"}"), None);
+        assert_eq!((of_text(""), of_text("\u{FEFF}\n")), (Some("an empty file"), Some("an empty file")));
+        assert!(of_bytes("t.parquet", b"PAR1\x15").unwrap().starts_with("a Parquet file"));
         let zip = b"PK\x03\x04\x14\0\0\0\x08\0cases.jsonl";
         assert!(of_bytes("2026_task.eval", zip).unwrap().starts_with("a log of Inspect"));
         assert_eq!(of_bytes("a.json", zip), Some("a zip file: unpack it"));

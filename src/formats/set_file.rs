@@ -87,9 +87,6 @@ impl SetFile {
         let found = match index::top(&text) {
             Top::Object => open_object(&text, fallback_id, &read_as.columns),
             Top::Array => open_list(&text, fallback_id),
-            Top::Other if text.trim_start_matches('\u{FEFF}').trim().is_empty() => {
-                return Err(FileProblem::here(&text, "an eval set", "an empty file"));
-            }
             Top::Text | Top::Other => Ok(None),
         };
         match found {

@@ -23,7 +23,7 @@ pub enum FileContent {
 /// Endings of files that may contain cases.
 pub const DATA: &[&str] = &[".jsonl", ".ndjson", ".csv", ".tsv", ".json"];
 /// Endings of files in which people look for cases in vain.
-pub const ARCHIVES: &[&str] = &[".eval", ".zip", ".jsonl.gz", ".csv.gz", ".tsv.gz", ".json.gz"];
+pub const ARCHIVES: &[&str] = &[".eval", ".zip", ".parquet", ".jsonl.gz", ".csv.gz", ".tsv.gz", ".json.gz"];
 
 /// Columns of which one is enough to recognise a data set.
 const TELLING: &[&str] = &["reference_trajectory", "predicted_trajectory", "reference_outputs", "agent_data"];
@@ -32,8 +32,7 @@ const TELLING: &[&str] = &["reference_trajectory", "predicted_trajectory", "refe
 pub fn content_of(name: &str, head: &[u8], columns: &ColumnMap) -> FileContent {
     let is_data = DATA.iter().any(|ending| name.ends_with(ending));
     if of_bytes(name, head).is_some() {
-        let stands_for_cases =
-            is_data || name.ends_with(".eval") || name.ends_with(".gz") || holds_data(head);
+        let stands_for_cases = is_data || !name.ends_with(".zip") || holds_data(head);
         return if stands_for_cases { FileContent::UnknownData } else { FileContent::Other };
     }
     if !is_data {
@@ -41,6 +40,9 @@ pub fn content_of(name: &str, head: &[u8], columns: &ColumnMap) -> FileContent {
     }
     let text = decoded_text(head);
     let text = text.trim_start_matches('\u{FEFF}');
+    if text.trim().is_empty() && name.ends_with(".json") {
+        return FileContent::Other;
+    }
     if of_text(text).is_some() {
         return FileContent::UnknownData;
     }
@@ -284,7 +286,7 @@ mod tests {
             ("a.csv", "name,prompt\n"),
             ("a.txt", "{\"eval_cases\": ["),
             ("a.json", "{\"eval_set_id\": \"x\", \"eval_case_results\": []}"),
-            ("a.jsonl", ""),
+            ("a.json", ""),
             ("a.json", "[{\"type\": \"Feature\", \"data\": {}}]"),
             ("a.json", "{\"values\": [1, 2]}"),
             ("a.json", "{\"state\": {}, \"app_name\": \"home\", \"user_id\": \"u\"}"),
@@ -304,6 +306,13 @@ mod tests {
         for (name, head) in no {
             assert_eq!(content(name, head), FileContent::Other, "{name} {head}");
         }
+    }
+
+    #[test]
+    fn empty_files_are_found_where_cases_are_expected() {
+        assert_eq!(content("a.jsonl", ""), FileContent::UnknownData);
+        assert_eq!(content("a.csv", "\n\n"), FileContent::UnknownData);
+        assert_eq!(content("t.parquet", "PAR1"), FileContent::UnknownData);
     }
 
     #[test]

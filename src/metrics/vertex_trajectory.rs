@@ -84,13 +84,14 @@ fn share(these: &[&ToolCall], those: &[&ToolCall], this: &str, that: &str, other
 }
 
 /// Whether two calls are equal as JSON: numbers by value, `true` is not 1, in any order of keys. Absent arguments
-/// count as empty, since a trajectory's `tool_input` is an object.
+/// count as empty, since a trajectory's `tool_input` is an object. Calls whose arguments are not known are equal by name.
 pub(super) fn same_call(a: &ToolCall, b: &ToolCall) -> bool {
     let no_args = serde_json::Map::new();
     let (x, y) = (a.args.as_ref().unwrap_or(&no_args), b.args.as_ref().unwrap_or(&no_args));
-    a.name == b.name
-        && x.len() == y.len()
-        && x.iter().all(|(key, v)| y.get(key).is_some_and(|w| json_equal(v, w)))
+    let is_unknown = a.args_unknown || b.args_unknown;
+    let is_equal =
+        || x.len() == y.len() && x.iter().all(|(key, v)| y.get(key).is_some_and(|w| json_equal(v, w)));
+    a.name == b.name && (is_unknown || is_equal())
 }
 
 /// `trajectory_single_tool_use`: whether a tool was called at all.

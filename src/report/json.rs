@@ -4,7 +4,7 @@ use super::failures::{change_for, failed_cases, groups_of};
 use super::json_case::WrittenCase;
 use super::{attempts_in_order, cases_not_run};
 use crate::analysis::{FailureGroup, PassCount, PassRate, RepeatedPass, count_of, repeated_passes};
-use crate::domain::RunState;
+use crate::domain::{RunState, Status};
 use crate::formats::json::write_with_list;
 use crate::metrics::{Aggregate, aggregates};
 use serde_json::{Value, json};
@@ -56,7 +56,11 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
     }
     let cases = attempts_in_order(state).map(|ended| {
         let (attempt, unsteady) = (ended.read_to_write()?, ended.unsteady);
-        Ok(WrittenCase { plan: &state.plan, attempt, unsteady, reason: ended.reason().to_string() })
+        let reason = match ended.status {
+            Status::Passed => String::new(),
+            _ => ended.reason_with_model_errors(),
+        };
+        Ok(WrittenCase { plan: &state.plan, attempt, unsteady, reason })
     });
     write_with_list(out, &report, "cases", cases, |text| text)
 }

@@ -235,7 +235,8 @@ struct TurnFields<'a> {
 /// What is expected in a turn, or what the agent did.
 #[derive(Serialize)]
 struct SideFields<'a> {
-    tool_calls: Vec<CallFields<'a>>,
+    /// `null` if they are not known.
+    tool_calls: Option<Vec<CallFields<'a>>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     intermediate_responses: Vec<TextFields>,
     response: Option<String>,
@@ -276,8 +277,10 @@ impl SideFields<'_> {
         fn text(response: &IntermediateResponse) -> TextFields {
             TextFields { author: response.author.clone(), text: response.text() }
         }
+        let calls: Vec<CallFields> = turn.calls().into_iter().map(call).collect();
+        let is_known = turn.trajectory.is_known() || !calls.is_empty();
         SideFields {
-            tool_calls: turn.calls().into_iter().map(call).collect(),
+            tool_calls: is_known.then_some(calls),
             intermediate_responses: turn.intermediate_responses().iter().map(text).collect(),
             response: turn.final_response.as_ref().map(Content::scored_text),
             calls_known: matches!(turn.trajectory, Trajectory::Partial(_)).then_some(false),

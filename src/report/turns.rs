@@ -12,7 +12,7 @@ pub fn turn_lines(attempt: &Attempt, paint: Paint) -> String {
     for at in 0..count {
         let (expected, actual) = (attempt.expected.get(at), attempt.actual.get(at));
         let number = attempt.turn.map_or(at + 1, |turn| turn as usize);
-        let user = expected.or(actual).map(|turn| turn.user.scored_text()).unwrap_or_default();
+        let user = expected.or(actual).map(|turn| turn.user.shown_text()).unwrap_or_default();
         let mut line = |name: &str, text: &str| {
             let _ = write!(out, "\n      {} {}", paint.faint(&format!("{name:<18}")), clean_line(text));
         };
@@ -26,8 +26,7 @@ pub fn turn_lines(attempt: &Attempt, paint: Paint) -> String {
 }
 
 fn response(turn: Option<&Invocation>) -> String {
-    turn.and_then(|turn| turn.final_response.as_ref())
-        .map_or("(none)".into(), |content| content.scored_text())
+    turn.and_then(|turn| turn.final_response.as_ref()).map_or("(none)".into(), |content| content.shown_text())
 }
 
 fn calls(turn: Option<&Invocation>) -> String {

@@ -6,7 +6,8 @@ use crate::domain::{InMemory, clean_line};
 use crate::formats::SetFile;
 use crate::formats::adk::{app_history, storage_app};
 use crate::history::{
-    CaseTrends, History, HistorySet, PastResults, PastRun, RunHead, recorded_results, remove_old_runs,
+    CaseTrends, History, HistorySet, PastResults, PastRun, RunHead, RunSource, recorded_results,
+    remove_old_runs,
 };
 use crate::store::{LoadedRun, Places, run_folders};
 use crate::workspace::{SetPath, Workspace, agent_named, agent_of_set, open_set};
@@ -113,7 +114,7 @@ pub fn case_trends<'a>(
 
 /// Reads a run, which may be a result of ADK. Errors: for example that it was removed in the meantime.
 pub fn load_past_run(workspace: &Workspace, history: &History, head: &RunHead) -> Result<LoadedRun, String> {
-    let mut run = with_sets(workspace, head, |sets| history.load(head, sets))?;
+    let mut run = with_sets(workspace, head, |sets| history.load(head, sets))??;
     if !head.is_evaltrail() {
         let plan = Arc::make_mut(&mut run.state.plan);
         for set in &mut plan.sets {
@@ -129,18 +130,34 @@ pub fn load_past_run(workspace: &Workspace, history: &History, head: &RunHead) -
 
 /// Reads a run with its cases as they were. Errors: as of [`load_past_run`].
 pub fn past_run(workspace: &Workspace, history: &History, head: &RunHead) -> Result<PastRun, String> {
-    with_sets(workspace, head, |sets| history.past_run(head, sets))
+    with_sets(workspace, head, |sets| history.past_run(head, sets))?
 }
 
-/// Calls the function with the sets of the workspace, to one of which a result of ADK belongs.
-fn with_sets<T>(workspace: &Workspace, head: &RunHead, read: impl FnOnce(&[HistorySet]) -> T) -> T {
-    if head.is_evaltrail() {
-        return read(&[]);
+/// Calls the function with the sets of the workspace, to one of which a result of ADK belongs. Error: that set cannot be
+/// opened.
+fn with_sets<T>(
+    workspace: &Workspace,
+    head: &RunHead,
+    read: impl FnOnce(&[HistorySet]) -> T,
+) -> Result<T, String> {
+    let RunSource::Adk { set_id, .. } = &head.source else { return Ok(read(&[])) };
+    let (mut opened, mut unreadable) = (Vec::new(), None);
+    for set in &workspace.sets {
+        match open_set(set) {
+            Ok(content) => opened.push((set, content.file)),
+            Err(why) if set.stem == *set_id => {
+                unreadable = Some(format!("its eval set {} cannot be opened: {why}", set.shown));
+            }
+            // The result belongs to another one.
+            Err(_) => {}
+        }
     }
-    let opened: Vec<(&SetPath, SetFile)> =
-        workspace.sets.iter().filter_map(|set| Some((set, open_set(set).ok()?.file))).collect();
     let sets: Vec<HistorySet> = opened.iter().map(|(set, file)| history_set(workspace, set, file)).collect();
-    read(&sets)
+    let is_there = sets.iter().any(|set| set.ids.contains(set_id));
+    match unreadable.filter(|_| !is_there) {
+        Some(why) => Err(why),
+        None => Ok(read(&sets)),
+    }
 }
 
 fn history_set<'a>(workspace: &Workspace, set: &SetPath, file: &'a SetFile) -> HistorySet<'a> {

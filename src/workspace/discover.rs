@@ -143,7 +143,7 @@ impl Workspace {
         }
         workspace.find_agents_around(&folder);
         if workspace.agents.is_empty() && workspace.config.agents.is_empty() && workspace.root == folder {
-            workspace.find_agents_beside(&folder);
+            workspace.find_agents_beside(&folder, is_file);
         }
         workspace.sets.sort_by(|a, b| a.shown.cmp(&b.shown));
         workspace.agents.sort_by(|a, b| a.path.cmp(&b.path));
@@ -170,9 +170,9 @@ impl Workspace {
 
     /// Finds the agents beside the opened folder, where neither it nor a folder above is that of an agent or has a
     /// configuration: `agents/` and `evalsets/` lie side by side in many projects. The folder that contains both is then
-    /// the root, as if it was opened itself.
-    fn find_agents_beside(&mut self, opened: &Path) {
-        let Some((root, agents)) = agents_beside(opened) else { return };
+    /// the root, as if it was opened itself. Of a file (`is_file`), the agents below its folder come first.
+    fn find_agents_beside(&mut self, opened: &Path, is_file: bool) {
+        let Some((root, agents)) = agents_beside(opened, is_file) else { return };
         for set in &mut self.sets {
             set.shown = path_below(&root, &set.path);
         }
@@ -348,15 +348,15 @@ pub fn root_of(folder: &Path) -> PathBuf {
 }
 
 /// The nearest folder above a folder that contains agents, and these. Searched are the folders of the repository, and those
-/// in the current folder; of each, the folders in it and one level below.
-fn agents_beside(folder: &Path) -> Option<(PathBuf, Vec<AgentFolder>)> {
+/// in the current folder; of each, the folders in it and one level below. `itself`: the folder itself is searched first.
+fn agents_beside(folder: &Path, itself: bool) -> Option<(PathBuf, Vec<AgentFolder>)> {
     let current = std::env::current_dir().ok().and_then(|current| dunce::canonicalize(current).ok());
     let repository = repository_of(folder);
     let is_searched = |above: &PathBuf| {
         let within = |top: &Option<PathBuf>| top.as_ref().is_some_and(|top| above.starts_with(top));
-        within(&repository) || within(&current)
+        above == folder || within(&repository) || within(&current)
     };
-    above(folder).into_iter().skip(1).take_while(is_searched).find_map(|above| {
+    above(folder).into_iter().skip(usize::from(!itself)).take_while(is_searched).find_map(|above| {
         let near = folders_in(&above);
         let below = near.iter().flat_map(|folder| folders_in(folder));
         let agents: Vec<AgentFolder> = near

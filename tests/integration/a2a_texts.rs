@@ -155,6 +155,13 @@ fn pieces_of_artifacts_are_joined_and_artifacts_are_lines() {
         completed(),
     ];
     assert_turn("replaced", replaced, true, "The museum opens at ten.", &[], None);
+    let lost = vec![
+        artifact("a1", "The museum ", false),
+        artifact("a1", "opens at ", true),
+        artifact("a1", "ten.", false),
+        completed(),
+    ];
+    assert_turn("replaced by another text", lost, true, "ten.", &["The museum opens at "], None);
     let two = vec![artifact("a1", "Part one.", false), artifact("a2", "Part two.", false), completed()];
     assert_turn("two artifacts", two, true, "Part one.\nPart two.", &[], None);
     let whole = task(

@@ -204,6 +204,69 @@ fn runs_of_adk_are_compared_accepted_exported_and_run_again() {
     assert!(both(&named).contains("is a result of ADK"), "{}", both(&named));
 }
 
+/// A result whose set cannot be opened says so, instead of being shown without its cases.
+#[test]
+fn a_result_whose_set_is_damaged_names_the_set() {
+    let desk = Desk::new();
+    let first = desk.adk_ran(1000.5, &results(true, &exact()));
+    let second = desk.adk_ran(1000.51, &results(false, &exact()));
+    desk.write("desk/s.evalset.json", "{\"eval_set_id\": \"s\", \"eval_cases\": [");
+    for args in
+        [&["compare", &first, &second][..], &["accept", &second], &["export", "last", "-o", "run.evaltrail"]]
+    {
+        let out = desk.evaltrail(args);
+        assert_eq!(out.status.code(), Some(2), "{args:?}: {}", both(&out));
+        let words = both(&out);
+        assert!(words.contains("its eval set desk/s.evalset.json cannot be opened: "), "{args:?}: {words}");
+    }
+    // A damaged set to which no result belongs does not matter.
+    desk.write_set(&cases());
+    desk.write("desk/other.evalset.json", "{\"eval_set_id\": ");
+    let compared = desk.evaltrail(&["compare", &first, &second]);
+    assert_eq!(compared.status.code(), Some(0), "{}", both(&compared));
+}
+
+/// In a folder in which only `adk eval` ran: the list with reasons and runs, the queue with decisions, what it writes, and the
+/// trends.
+#[cfg(unix)]
+#[test]
+fn the_explorer_and_its_queue_work_on_results_of_adk() {
+    use crate::common::terminal::Terminal;
+    let desk = Desk::new();
+    desk.adk_ran(1000.5, &results(true, &exact()));
+    desk.adk_ran(1000.51, &results(false, &exact()));
+    let home = desk.path().join("home");
+    let path = desk.path().display().to_string();
+    let mut screen = Terminal::start(env!("CARGO_BIN_EXE_evaltrail"), &[&path], &home, (160, 48));
+    // The outcomes of both runs, and the computed reason.
+    screen.wait_for("✓ 1  ✗ 1  ! 2");
+    screen.wait_for("EXACT: call 1 pay differs");
+    screen.wait_for("LookupError: no book B9");
+    screen.wait_for("failing since run …k_s_1000.51");
+    let mut press = |keys: &str, shown: &str| {
+        screen.keys(keys);
+        screen.wait_for(shown);
+    };
+    press("T", "[1/3] amount of pay differs");
+    press("a", "[2/3] errored: LookupError: no book");
+    // The call before the error is in the session.
+    press("", "+▸");
+    press("c", "why the failure stays");
+    press("known", "known");
+    press("\r", "1 undecided · accept 1 · comment 1");
+    press("\x13", "triage of 2 failures");
+    press("", "still undecided: 1");
+    press("\r", "comment: known");
+    press("", "✓ 2  ! 2");
+    press("V", "each set over its runs");
+    press("\x1b", "Eval sets");
+    screen.keys("q");
+    assert_eq!(screen.wait_for_end(), 0);
+    let set = std::fs::read_to_string(desk.path().join("desk/s.evalset.json")).unwrap();
+    assert!(set.contains("\"amount\":5}") && !set.contains("1e5}}]"), "{set}");
+    assert_eq!(desk.listed("pay")["status"], "passed");
+}
+
 /// The calls before the error and the error are in the session that ADK saves with the result.
 #[test]
 fn errors_and_calls_before_them_are_read_from_the_session() {

@@ -33,6 +33,8 @@ fn agents_beside_the_sets_are_found() {
         ("project/agents/desk/agent.py", "root_agent = 1".into()),
         ("project/evalsets/s.evalset.json", set(&["a"])),
         ("elsewhere/t.evalset.json", set(&["a"])),
+        ("below/clerk/agent.py", "root_agent = 1".into()),
+        ("below/s.evalset.json", set(&["a"])),
     ]);
     let agents = |path: &str| listed(&place, path)["agents"].clone();
     let desk = json!([{"name": "desk", "kind": "ADK agent"}]);
@@ -45,6 +47,8 @@ fn agents_beside_the_sets_are_found() {
     assert_eq!(agents("project"), desk);
     let unknown = run_in(&place, &["run", "project/evalsets/s.evalset.json", "--agent", "nobody"]);
     assert!(both(&unknown).contains("known agents: desk"), "{}", both(&unknown));
+    let below = run_in(&place, &["run", "below/s.evalset.json", "--agent", "nobody"]);
+    assert!(both(&below).contains("known agents: clerk"), "below the set: {}", both(&below));
     let elsewhere = run_in(&place, &["run", "elsewhere/t.evalset.json", "--agent", "nobody"]);
     assert!(!both(&elsewhere).contains("desk"), "another project: {}", both(&elsewhere));
     // By its folder, relative to the current one.

@@ -67,6 +67,7 @@ mod past_runs;
 mod pytest_plugin;
 mod python_libraries;
 mod queue;
+mod reported_cases;
 mod triage;
 mod templates;
 mod traces;

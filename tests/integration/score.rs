@@ -212,8 +212,15 @@ fn adks_custom_metrics_are_called_as_adk_calls_them() {
         n = sum(len(t.intermediate_data.tool_uses) for t in actual)\n    \
         return EvaluationResult(overall_score=n, overall_eval_status=EvalStatus.PASSED, per_invocation_results=[\n        \
         PerInvocationResult(actual_invocation=a, expected_invocation=e, score=1.0, eval_status=EvalStatus.PASSED)\n        \
-        for a, e in zip(actual, expected)])\n";
-    let config = json!({"criteria": {"counts": 0.5}, "custom_metrics": {"counts": {"code_config": {"name": "mine.counts"}}}});
+        for a, e in zip(actual, expected)])\n\
+        def of_turn(actual_invocation, expected_invocation, criterion):\n    \
+        return 0.75 if actual_invocation.final_response and expected_invocation.user_content and criterion else 0.0\n\
+        def other(one, two, three):\n    return 1.0\n";
+    let named = |name: &str| json!({"code_config": {"name": format!("mine.{name}")}});
+    let config = json!({
+        "criteria": {"counts": 0.5, "of_turn": 0.7, "other": 0.5},
+        "custom_metrics": {"counts": named("counts"), "of_turn": named("of_turn"), "other": named("other")},
+    });
     let place = Place::new(&[
         ("rows.jsonl", lines(&[row("a", "1", "Done")])),
         ("mine.py", function.into()),
@@ -230,6 +237,13 @@ fn adks_custom_metrics_are_called_as_adk_calls_them() {
     let counts = metric(&report, 0, "counts");
     assert_eq!((&counts["score"], &counts["status"]), (&json!(1.0), &json!("passed")), "{counts}");
     assert_eq!(counts["per_invocation"][0]["score"], 1.0);
+    // The signature of ADK's guide, which ADK 2.13 itself cannot call.
+    let of_turn = metric(&report, 0, "of_turn");
+    assert_eq!((&of_turn["score"], &of_turn["status"]), (&json!(0.75), &json!("passed")), "{of_turn}");
+    assert_eq!(of_turn["per_invocation"][0]["score"], 0.75);
+    let other = metric(&report, 0, "other");
+    let words = "ADK calls a custom metric with eval_metric, actual_invocations, expected_invocations";
+    assert!(other["explanation"].as_str().unwrap().contains(words), "{other}");
 }
 
 /// Rows with escape sequences, markup and formulas in every field that a report shows.

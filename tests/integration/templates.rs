@@ -266,6 +266,9 @@ fn the_response_of_a_stream_is_the_text_of_its_last_step() {
         );
         let tokens: f64 = events.iter().filter_map(|event| event["usage"]["prompt"].as_f64()).sum();
         assert_eq!(tokens, 7.0, "{preset}: {journal}");
+        // Each step of Mastra has its own, also one of which all events came before its counts.
+        let counts: Vec<f64> = events.iter().filter_map(|event| event["usage"]["prompt"].as_f64()).collect();
+        assert_eq!(counts, if preset == "mastra" { vec![5.0, 2.0] } else { vec![7.0] }, "{journal}");
         assert_eq!(server.received()[0].body["trigger"] == "submit-message", preset == "vercel-ai");
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct Texts {
     done: HashSet<String>,
     known_texts: HashSet<String>,
     artifacts: Vec<Artifact>,
+    /// The contents of artifacts that were replaced by others.
+    replaced: Vec<Event>,
     /// The message of the status with which the task ended or paused.
     last: Option<Event>,
 }
@@ -120,7 +122,14 @@ impl Texts {
                 let pieces = event.content.map(|content| content.parts).unwrap_or_default();
                 pieces.into_iter().for_each(|piece| add_piece(parts_of(&mut known.event), piece));
             }
-            Some(known) => known.event = event,
+            Some(known) => {
+                let new = text_of(&event);
+                let old = std::mem::replace(&mut known.event, event);
+                // A whole artifact repeats the pieces before it.
+                if !new.contains(&text_of(&old)) {
+                    self.replaced.push(old);
+                }
+            }
         }
     }
 
@@ -128,7 +137,8 @@ impl Texts {
     /// event of ADK; else the last message. The others are intermediate, unless they repeat the response. Empty if there is
     /// no text.
     pub(super) fn finish(mut self, is_adk: bool) -> Vec<Event> {
-        let mut others: Vec<Event> = self.pending.take().map(|message| message.event).into_iter().collect();
+        let pending = self.pending.take().map(|message| message.event);
+        let mut others: Vec<Event> = self.replaced.into_iter().chain(pending).collect();
         let is_filled = |event: &Event| !text_of(event).is_empty();
         let mut artifacts: Vec<Event> =
             self.artifacts.into_iter().map(|artifact| artifact.event).filter(is_filled).collect();

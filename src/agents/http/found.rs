@@ -44,6 +44,7 @@ impl Found {
     pub(super) fn take(&mut self, paths: &Paths, value: &Value, emit: Emit<'_>) {
         if first(&paths.step, value).is_some() {
             self.end_step(emit);
+            self.end_usage(emit);
         }
         if let Some(thought) = first(&paths.thought, value) {
             self.thought.push_str(&content_text(thought));
@@ -102,6 +103,14 @@ impl Found {
             self.earlier.push(text.clone());
             let usage = self.usage.take();
             emit(Event { is_intermediate: true, usage, ..event_with("agent", vec![Part::text(text)]) });
+        }
+    }
+
+    /// Emits the token counts of a step of which all events were emitted before.
+    fn end_usage(&mut self, emit: Emit<'_>) {
+        if self.usage.is_some() {
+            let usage = self.usage.take();
+            emit(Event { is_intermediate: true, usage, ..event_with("agent", Vec::new()) });
         }
     }
 

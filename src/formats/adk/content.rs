@@ -34,7 +34,7 @@ pub(super) fn call(node: Node) -> Read<ToolCall> {
         id: node.opt_str("id")?,
         name: node.opt_str("name")?.unwrap_or_default(),
         args,
-        rounded: false,
+        ..ToolCall::default()
     })
 }
 

@@ -167,7 +167,10 @@ impl Event {
 
     fn is_worth_keeping(&self) -> bool {
         let Some(content) = &self.content else { return self.grounding.is_some() };
+        // A step of an agent of another kind, of which only the token counts are known.
+        let is_step = self.is_intermediate && self.usage.is_some();
         self.grounding.is_some()
+            || is_step
             || content.parts.iter().any(|part| {
                 part.call.is_some()
                     || part.response.is_some()

@@ -4,7 +4,8 @@
 use super::Conversation;
 use super::shape::{is_conversation, is_list_of_messages, is_message, message};
 use super::turns::turns;
-use crate::domain::{Content, Invocation, Trajectory, TurnEnd};
+use super::{calls, chat};
+use crate::domain::{Content, Invocation, ModelError, Trajectory, TurnEnd};
 use crate::formats::adk;
 use crate::formats::read::{Node, Read, below};
 use serde_json::{Map, Value};
@@ -18,6 +19,8 @@ pub(in crate::formats) struct Answer {
     pub(in crate::formats) trajectory: Option<Trajectory>,
     /// Whether the answer is a refusal.
     pub(in crate::formats) end: TurnEnd,
+    /// Why the model stopped before the answer was complete.
+    pub(in crate::formats) stopped: Vec<ModelError>,
     /// Why there is no response, if the answer says so.
     pub(in crate::formats) error: Option<String>,
 }
@@ -51,9 +54,9 @@ impl Answer {
     fn of_turn(found: Conversation, is_whole: bool) -> Answer {
         let Some(turn) = found.recorded().pop() else { return Answer::default() };
         let has_acts = !turn.calls().is_empty() || matches!(turn.trajectory, Trajectory::Partial(_));
-        let Invocation { final_response, trajectory, end, .. } = turn;
+        let Invocation { final_response, trajectory, end, reported_errors, .. } = turn;
         let trajectory = (has_acts || (is_whole && trajectory.is_known())).then_some(trajectory);
-        Answer { response: final_response, trajectory, end, error: None }
+        Answer { response: final_response, trajectory, end, stopped: reported_errors, error: None }
     }
 
     fn is_nothing(&self) -> bool {
@@ -78,7 +81,7 @@ fn of_object(node: Node, map: &Map<String, Value>) -> Read<Answer> {
         return of_candidates(node);
     }
     if map.contains_key("response") {
-        return node.get("response").map_or_else(|| Ok(Answer::default()), answer);
+        return of_response(node, map);
     }
     if is_conversation(node.value) {
         return of_conversation(node);
@@ -100,6 +103,17 @@ fn of_object(node: Node, map: &Map<String, Value>) -> Read<Answer> {
     Ok(Answer::of_text(node.value.to_string()))
 }
 
+/// A response in a member of its own. Calls beside it are not read, since their form is not known.
+fn of_response(node: Node, map: &Map<String, Value>) -> Read<Answer> {
+    let is_call = |(key, value): &(&String, &Value)| calls::is_named_as_call(key) && !chat::is_nothing(value);
+    if let Some((key, value)) = map.iter().find(is_call) {
+        let expected =
+            "no calls beside the response; calls are in reference_trajectory or predicted_trajectory";
+        return Err(node.below(key, value).wrong(expected));
+    }
+    node.get("response").map_or_else(|| Ok(Answer::default()), answer)
+}
+
 /// A state, or a response of OpenAI's Responses with its status.
 fn of_conversation(node: Node) -> Read<Answer> {
     let found = Answer::of_turn(super::conversation(node)?, true);
@@ -108,10 +122,12 @@ fn of_conversation(node: Node) -> Read<Answer> {
         let incomplete = below(node.value, &["incomplete_details", "reason"]).and_then(Value::as_str);
         details.or_else(|| incomplete.map(|why| format!("the response is incomplete: {why}")))
     };
-    match found.is_nothing() {
-        true => Ok(Answer { error: reason(), ..found }),
-        false => Ok(found),
+    if found.is_nothing() {
+        return Ok(Answer { error: reason(), ..found });
     }
+    let incomplete = below(node.value, &["incomplete_details", "reason"]).and_then(Value::as_str);
+    let stopped = ModelError::of_finish(incomplete, None);
+    Ok(Answer { stopped: stopped.into_iter().chain(found.stopped).collect(), ..found })
 }
 
 fn error_words(error: &Value) -> String {
@@ -152,7 +168,7 @@ fn of_choices(node: Node) -> Read<Answer> {
         (None, Some(text)) => Answer::of_text(text.str()?),
         (None, None) => Answer::default(),
     };
-    Ok(or_empty(found, reason))
+    Ok(or_empty(found, reason, chat::stopped_early(first)))
 }
 
 fn of_candidates(node: Node) -> Read<Answer> {
@@ -177,15 +193,15 @@ fn of_candidates(node: Node) -> Read<Answer> {
     let reason =
         [text("finish_reason"), text("finish_message")].into_iter().flatten().collect::<Vec<_>>().join(": ");
     let found = first.get("content").map_or_else(|| Ok(Answer::default()), of_content)?;
-    Ok(or_empty(found, Some(reason.as_str()).filter(|reason| !reason.is_empty())))
+    Ok(or_empty(found, Some(reason.as_str()).filter(|reason| !reason.is_empty()), chat::stopped_early(first)))
 }
 
-/// An answer, or why it has neither a response nor a call.
-fn or_empty(found: Answer, reason: Option<&str>) -> Answer {
+/// An answer with the reason why the model stopped early, or why there is neither a response nor a call.
+fn or_empty(found: Answer, reason: Option<&str>, stopped: Option<ModelError>) -> Answer {
     let is_empty =
         found.trajectory.is_none() && found.response.as_ref().is_none_or(|said| !says_something(said));
     match (is_empty, reason) {
-        (false, _) => found,
+        (false, _) => Answer { stopped: found.stopped.into_iter().chain(stopped).collect(), ..found },
         (true, Some(reason)) => Answer::failed(format!("the response is empty: {reason}")),
         (true, None) => Answer::failed("the response is empty".into()),
     }

@@ -14,7 +14,7 @@ const IDS: &[&str] = &["call_id", "tool_call_id", "id"];
 /// Reads a call. A call without a name, or with arguments that are no object, is an error.
 pub(super) fn call(node: Node) -> Read<Part> {
     node.object().map_err(|_| node.wrong("a call: an object with name and arguments"))?;
-    let inner = ["function", "function_call"].into_iter().find_map(|key| node.get(key));
+    let inner = ["function", "function_call", "custom"].into_iter().find_map(|key| node.get(key));
     let fields = inner.filter(|inner| inner.value.is_object()).unwrap_or(node);
     let name = match inner.filter(|inner| inner.value.is_string()) {
         Some(name) => Some(name),

@@ -3,6 +3,7 @@
 
 use super::message::{Message, MessageRole};
 use super::{blocks, calls, media, results};
+use crate::domain::ModelError;
 use crate::formats::read::{Node, Read, same_name};
 use serde_json::Value;
 
@@ -22,6 +23,9 @@ const ABOUT_CALLS: &[&str] = &[
     "tools",
 ];
 
+/// Members with the reason why the model stopped.
+const STOPS: &[&str] = &["finish_reason", "stop_reason", "done_reason"];
+
 /// Reads a message of this role.
 pub(super) fn message(role: MessageRole, node: Node) -> Read<Message> {
     let mut out = Message::new(role, Vec::new());
@@ -31,6 +35,8 @@ pub(super) fn message(role: MessageRole, node: Node) -> Read<Message> {
         for place in [Some(node), more].into_iter().flatten() {
             reasoning(place, &mut out);
         }
+        let places = [Some(node), node.get("response_metadata")];
+        out.stopped = places.into_iter().flatten().find_map(stopped_early);
     }
     for content in ["content", "parts"].into_iter().filter_map(|key| node.get(key)) {
         if role == MessageRole::Tool && !has_results(content.value) {
@@ -62,6 +68,13 @@ fn reasoning(node: Node, out: &mut Message) {
     if let Some(text) = texts.into_iter().find(|text| !text.is_empty()) {
         out.add_thought(text);
     }
+}
+
+/// The reason why the model stopped, if the object has one and the message is not complete.
+pub(super) fn stopped_early(node: Node) -> Option<ModelError> {
+    let reason = STOPS.iter().find_map(|key| node.get(key)?.value.as_str())?;
+    let message = node.get("finish_message").and_then(|message| message.value.as_str());
+    ModelError::of_finish(Some(reason), message)
 }
 
 fn refusal(node: Node, out: &mut Message) -> Read<()> {
@@ -112,7 +125,8 @@ fn no_other_calls(node: Node) -> Read<()> {
     }
 }
 
-fn is_nothing(value: &Value) -> bool {
+/// Whether a value cannot contain a call.
+pub(super) fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => true,
         Value::String(text) => text.is_empty(),

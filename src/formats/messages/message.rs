@@ -1,6 +1,6 @@
 //! A message in no particular form: what all forms have in common.
 
-use crate::domain::{Content, Part};
+use crate::domain::{Content, ModelError, Part};
 use serde_json::{Map, Value};
 
 /// Who wrote a message.
@@ -49,11 +49,13 @@ pub struct Message {
     pub refuses: bool,
     /// Whether it is or contains a call whose name and arguments are not known. It is among the parts, to be displayed.
     pub has_unknown_call: bool,
+    /// Why the model stopped before the message was complete.
+    pub stopped: Option<ModelError>,
 }
 
 impl Message {
     pub(super) fn new(role: MessageRole, parts: Vec<Part>) -> Message {
-        Message { role, author: None, parts, refuses: false, has_unknown_call: false }
+        Message { role, author: None, parts, refuses: false, has_unknown_call: false, stopped: None }
     }
 
     /// Adds a text, unless it is empty.

@@ -50,6 +50,12 @@ pub(super) fn is_message(value: &Value) -> bool {
         || (has("from") && has("value"))
         || (has("author") && has("content"))
         || word("type").is_some_and(is_kind)
+        || (word("type").is_some_and(is_item) && (has("id") || has("call_id")))
+}
+
+/// Whether a type is that of a call of OpenAI's Responses, or of its result: `web_search_call`, `shell_call_output`.
+fn is_item(kind: &str) -> bool {
+    kind.ends_with("_call") || kind.ends_with("_call_output") || kind.starts_with("mcp_")
 }
 
 fn has_words(map: &serde_json::Map<String, Value>) -> bool {
@@ -62,7 +68,13 @@ pub(in crate::formats) fn is_conversation(value: &Value) -> bool {
     LISTS.iter().any(|key| list(key))
         || value.get("values").is_some_and(is_conversation)
         || session::is_session(value)
-        || (value.get("object").is_some_and(|object| object == "response") && list("output"))
+        || is_response(value)
+}
+
+/// Whether a value is a response of OpenAI's Responses. Its output can be empty, with the reason beside it.
+fn is_response(value: &Value) -> bool {
+    value.get("object").is_some_and(|object| object == "response")
+        && value.get("output").is_some_and(Value::is_array)
 }
 
 /// Reads a conversation: a list of messages, or an object that contains one.

@@ -363,6 +363,112 @@ fn calls_of_the_ai_sdk_have_their_results() {
     assert_eq!(turn.responses()[0].response, json!({"result": "20"}));
 }
 
+/// The server of a model calls tools within a message, and the AI SDK stores all steps in one: the answer comes after the last
+/// result.
+#[test]
+fn a_text_after_the_results_of_a_message_is_the_response() {
+    let searched = json!([
+        {"type": "text", "text": "Let me look."},
+        {"type": "server_tool_use", "id": "t", "name": "web_search", "input": {"query": "rain"}},
+        {"type": "web_search_tool_result", "tool_use_id": "t", "content": [{"type": "web_search_result", "url": "u"}]},
+        {"type": "text", "text": "It rains."},
+        {"type": "text", "text": "Bye."},
+    ]);
+    let of_mcp = json!([
+        {"type": "text", "text": "Let me look."},
+        {"type": "mcp_tool_use", "id": "t", "name": "web_search", "server_name": "s", "input": {"query": "rain"}},
+        {"type": "mcp_tool_result", "tool_use_id": "t", "is_error": false, "content": [{"type": "text", "text": "h"}]},
+        {"type": "text", "text": "It rains."},
+        {"type": "text", "text": "Bye."},
+    ]);
+    let ui = json!([
+        {"type": "step-start"},
+        {"type": "text", "text": "Let me look."},
+        {"type": "tool-web_search", "toolCallId": "t", "state": "output-available", "input": {"query": "rain"}, "output": {"r": 1}},
+        {"type": "step-start"},
+        {"type": "text", "text": "It rains."},
+        {"type": "text", "text": "Bye."},
+    ]);
+    for (key, parts) in [("content", searched), ("content", of_mcp), ("parts", ui)] {
+        let turn = turns_of(json!(["x", {"role": "assistant", key: parts}])).remove(0);
+        assert_eq!(turn.response_text(), "It rains.\nBye.", "{turn:?}");
+        assert_eq!(calls(&turn), [("web_search".to_string(), Some(json!({"query": "rain"})))]);
+        let texts: Vec<String> = turn.intermediate_responses().iter().map(|text| text.text()).collect();
+        assert_eq!((texts, turn.responses().len()), (vec!["Let me look.".to_string()], 1));
+    }
+    // Without a result in it, the message waits for one.
+    let waits = json!(["x", {"role": "assistant", "content": [
+        {"type": "tool_use", "id": "t", "name": "f", "input": {}}, {"type": "text", "text": "One moment."}]}]);
+    assert_eq!(turns_of(waits)[0].response_text(), "");
+}
+
+#[test]
+fn items_of_hosted_tools_begin_an_answer() {
+    let said =
+        json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "ok"}]});
+    for (item, known) in [
+        (json!({"type": "custom_tool_call", "call_id": "c", "name": "f", "input": "hi"}), true),
+        (json!({"type": "mcp_call", "id": "m", "name": "f", "arguments": "{}", "output": "r"}), true),
+        (json!({"type": "web_search_call", "id": "w", "action": {"query": "q"}}), false),
+        (json!({"type": "file_search_call", "id": "w", "queries": ["q"]}), false),
+        (json!({"type": "mcp_list_tools", "id": "l", "tools": []}), true),
+    ] {
+        let found = answer(Node::top(&json!([item, said]))).unwrap();
+        assert_eq!(found.response.unwrap().scored_text(), "ok", "{item}");
+        assert_eq!(found.trajectory.unwrap().is_known(), known, "{item}");
+    }
+    let custom = json!(["x", {"role": "assistant", "tool_calls": [
+        {"id": "1", "type": "custom", "custom": {"name": "f", "input": "hi"}}]}]);
+    assert_eq!(calls(&turns_of(custom)[0]), [("f".to_string(), Some(json!({"tool_input": "hi"})))]);
+}
+
+/// An answer that was cut is scored, and has the reason.
+#[test]
+fn answers_that_stopped_early_have_the_reason() {
+    let content = json!({"role": "model", "parts": [{"text": "half"}]});
+    let message = json!({"role": "assistant", "content": "half"});
+    let item =
+        json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "half"}]});
+    for (value, code) in [
+        (json!({"candidates": [{"finishReason": "MAX_TOKENS", "content": content}]}), Some("MAX_TOKENS")),
+        (json!({"candidates": [{"finishReason": "STOP", "content": content}]}), None),
+        (json!({"choices": [{"finish_reason": "length", "message": message}]}), Some("length")),
+        (json!({"choices": [{"finish_reason": "stop", "message": message}]}), None),
+        (
+            json!({"role": "assistant", "content": [{"type": "text", "text": "half"}], "stop_reason": "max_tokens"}),
+            Some("max_tokens"),
+        ),
+        (
+            json!({"type": "ai", "content": "half", "response_metadata": {"finish_reason": "content_filter"}}),
+            Some("content_filter"),
+        ),
+        (
+            json!({"object": "response", "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": [item]}),
+            Some("max_output_tokens"),
+        ),
+    ] {
+        let found = answer(Node::top(&value)).unwrap();
+        assert_eq!(found.response.unwrap().scored_text(), "half", "{value}");
+        assert_eq!(found.stopped.first().map(|error| error.code.as_str()), code, "{value}");
+    }
+    let row = json!({"prompt": "x", "response": {"choices": [{"finish_reason": "length", "message": message}]}, "reference": "half"});
+    let case = crate::formats::vertex::case(&row, &Default::default(), "a").unwrap();
+    let saved = &case.saved.unwrap().turns[0];
+    assert_eq!(saved.model_errors().next().unwrap().code, "length");
+}
+
+/// What stands beside a response and is named as calls is not dropped.
+#[test]
+fn calls_beside_a_response_are_refused() {
+    let calls = json!([{"name": "f", "args": {}}]);
+    for key in ["tool_calls", "function_call", "toolUses"] {
+        let value = json!({"response": "r", key: calls});
+        let error = answer(Node::top(&value)).unwrap_err().to_string();
+        assert!(error.contains(&format!("$.{key}: expected no calls beside the response")), "{error}");
+    }
+    assert!(answer(Node::top(&json!({"response": "r", "tool_calls": []}))).is_ok());
+}
+
 #[test]
 fn histories_of_vertex_have_the_role_in_the_content() {
     let message = |role: &str, text: &str| json!({"turn_id": "0", "content": {"role": role, "parts": [{"text": text}]}});
@@ -542,6 +648,10 @@ fn empty_and_blocked_answers_are_none_with_the_reason() {
             "the response is empty: STOP",
         ),
         (json!({"choices": []}), "the response has no choices"),
+        (
+            json!({"object": "response", "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": []}),
+            "the response is incomplete: max_output_tokens",
+        ),
         (
             json!({"choices": [{"finish_reason": "content_filter", "message": {"role": "assistant", "content": null}}]}),
             "the response is empty: content_filter",

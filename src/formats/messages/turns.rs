@@ -6,7 +6,7 @@
 use super::Conversation;
 use super::media::is_medium;
 use super::message::{Message, MessageRole};
-use crate::domain::{Content, Invocation, InvocationEvent, Part, Trajectory, TurnEnd};
+use crate::domain::{Content, Invocation, InvocationEvent, ModelError, Part, Trajectory, TurnEnd};
 use crate::formats::adk::response_object;
 use std::collections::HashMap;
 
@@ -23,6 +23,7 @@ struct Open {
     has_agent: bool,
     refuses: bool,
     has_unknown_call: bool,
+    stopped: Vec<ModelError>,
 }
 
 /// The turns of a list of messages.
@@ -73,6 +74,16 @@ fn name_results(message: &mut Message, names: &mut HashMap<String, String>) {
     }
 }
 
+/// Where the text begins that a message has after the results of its calls, which the server of the model or the AI SDK put
+/// into the same message; the end if it has no results, or calls after them.
+fn end_of_results(parts: &[Part]) -> usize {
+    let last = parts.iter().rposition(|part| part.call.is_some() || part.response.is_some());
+    match last {
+        Some(last) if parts[last].response.is_some() => last + 1,
+        _ => parts.len(),
+    }
+}
+
 impl Open {
     fn add_results(&mut self, parts: Vec<Part>) {
         self.has_agent = true;
@@ -83,21 +94,38 @@ impl Open {
         self.has_agent = true;
         self.has_unknown_call |= message.has_unknown_call;
         let author = message.author.unwrap_or_else(|| AGENT.into());
+        self.stopped.extend(message.stopped.map(|why| why.by(&author, None)));
         let has_calls = message.parts.iter().any(|part| part.call.is_some());
+        let mut parts = message.parts;
         if has_calls || message.has_unknown_call {
             self.end_response();
-            let (results, acts) = message.parts.into_iter().partition(|part| part.response.is_some());
-            self.event(&author, "model", acts);
-            self.event(&author, "user", results);
-            return;
+            let after_results = parts.split_off(end_of_results(&parts));
+            self.acts(&author, parts);
+            if after_results.is_empty() {
+                return;
+            }
+            parts = after_results;
         }
         let is_response = |part: &Part| (part.has_text() && !part.thought) || is_medium(part);
-        let (words, others): (Vec<Part>, Vec<Part>) = message.parts.into_iter().partition(is_response);
+        let (words, others): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(is_response);
         self.event(&author, "model", others);
         if !words.is_empty() {
             self.end_response();
             self.refuses = message.refuses;
             self.response = Some((author, words));
+        }
+    }
+
+    /// Adds calls, their results and what is between them, in order.
+    fn acts(&mut self, author: &str, parts: Vec<Part>) {
+        let mut rest = parts.into_iter().peekable();
+        while let Some(first) = rest.next() {
+            let is_result = first.response.is_some();
+            let mut alike = vec![first];
+            while let Some(next) = rest.next_if(|next| next.response.is_some() == is_result) {
+                alike.push(next);
+            }
+            self.event(author, if is_result { "user" } else { "model" }, alike);
         }
     }
 
@@ -135,6 +163,7 @@ impl Open {
                 (true, false) => Trajectory::Events(self.events),
             },
             end: if self.refuses { TurnEnd::Refused } else { TurnEnd::Answered },
+            reported_errors: self.stopped,
             ..Invocation::default()
         }
     }

@@ -66,7 +66,7 @@ fn read(node: Node) -> Read<Option<Vec<ToolCall>>> {
 fn element(node: Node, calls: &mut Vec<ToolCall>) -> Read<()> {
     // The name of a tool, whose arguments are not known.
     if let Value::String(name) = node.value {
-        calls.push(ToolCall::new(name.trim(), None));
+        calls.push(ToolCall::named(name.trim()));
         return if name.trim().is_empty() { Err(node.wrong("the name of a tool")) } else { Ok(()) };
     }
     if let Value::Array(step) = node.value {
@@ -89,7 +89,7 @@ fn call(node: Node) -> Read<ToolCall> {
     node.object().map_err(|_| node.wrong("a call: an object with tool_name and tool_input"))?;
     let name = NAMES.iter().find_map(|key| node.get(key)).ok_or_else(|| node.missing("tool_name"))?;
     let args = INPUTS.iter().find_map(|key| node.get(key)).map(arguments).transpose()?;
-    Ok(ToolCall { id: node.opt_str("id").unwrap_or_default(), name: name.str()?, args, rounded: false })
+    Ok(ToolCall { id: node.opt_str("id").unwrap_or_default(), ..ToolCall::new(name.str()?, args) })
 }
 
 /// The name of the argument for an input that is one plain text.

@@ -1,10 +1,12 @@
 //! Data frames as JSON, in every orientation of pandas: lists of rows, columns of lists, columns of index objects, rows by
 //! index, `split` and `table`.
 
+use super::calls::is_nothing;
 use super::columns::ColumnMap;
 use super::layout::is_known;
 use super::lines::row_id;
 use crate::formats::json::{JsonPath, Step};
+use crate::formats::read::same_name;
 use serde_json::{Map, Value};
 
 /// The rows of a frame, and their positions in the document.
@@ -193,8 +195,29 @@ fn is_one_conversation(value: &Value) -> bool {
     value.get(0).is_some_and(Value::is_object)
 }
 
+/// Whether a column is a trajectory of one row, as a list of names: a column of trajectories has lists, or texts that contain
+/// them.
+fn is_list_of_names(name: &str, value: &Value) -> bool {
+    const TRAJECTORIES: &[&str] = &[
+        "reference_trajectory",
+        "predicted_trajectory",
+        "expected_steps",
+        "actual_steps",
+        "expected_tools",
+        "tools_called",
+    ];
+    let is_name = |cell: &Value| {
+        cell.as_str().is_some_and(|text| !is_nothing(text) && !text.trim_start().starts_with(['[', '{']))
+    };
+    let is_trajectory = TRAJECTORIES.iter().any(|known| same_name(name, known));
+    is_trajectory && value.as_array().is_some_and(|cells| !cells.is_empty() && cells.iter().all(is_name))
+}
+
 fn by_column(columns: &Map<String, Value>) -> Option<(Vec<Value>, Place)> {
     if columns.is_empty() || LISTS.iter().any(|name| columns.get(*name).is_some_and(is_one_conversation)) {
+        return None;
+    }
+    if columns.iter().all(|(name, value)| is_list_of_names(name, value)) {
         return None;
     }
     if columns.values().all(Value::is_array) {
@@ -256,6 +279,16 @@ mod tests {
             assert_eq!(frame.path(1, &path).to_string(), second, "{document}");
         }
         assert!(of(&json!({"a": 1})).is_none() && of(&json!([1])).is_none());
+    }
+
+    #[test]
+    fn trajectories_of_names_are_one_row_and_not_a_row_for_each_name() {
+        let one = json!({"expected_steps": ["search", "book"], "actual_steps": ["search"]});
+        assert_eq!(of(&one).unwrap().rows, [one.clone()]);
+        let frame = of(&json!({"expected_steps": [["search"], ["book"]]})).unwrap();
+        assert_eq!(frame.rows.len(), 2);
+        let texts = of(&json!({"reference_trajectory": ["['search']", "[]"]})).unwrap();
+        assert_eq!(texts.rows.len(), 2);
     }
 
     #[test]

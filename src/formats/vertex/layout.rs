@@ -32,8 +32,21 @@ const INPUT: &[(&str, &str)] = &[
     ("expected", "reference"),
     ("ideal", "reference"),
     ("target", "reference"),
+];
+
+/// Columns of what is expected and of what an agent did, which have one meaning whatever the prompt is called.
+const OUTCOMES: &[(&str, &str)] = &[
+    ("actual_output", "response"),
+    ("expected_output", "reference"),
+    ("expected_response", "reference"),
+    ("expected_answer", "reference"),
     ("tools_called", "predicted_trajectory"),
+    ("actual_tool_calls", "predicted_trajectory"),
+    ("actual_trajectory", "predicted_trajectory"),
     ("expected_tools", "reference_trajectory"),
+    ("expected_tool_calls", "reference_trajectory"),
+    ("expected_trajectory", "reference_trajectory"),
+    ("reference_tool_calls", "reference_trajectory"),
 ];
 
 /// The keys of a prompt in an object of inputs, the most telling first.
@@ -71,8 +84,20 @@ const ANSWERS: &[&str] = &[
 ];
 
 /// The keys of a list of calls in an object of outputs.
-const CALLS: &[&str] =
-    &["reference_trajectory", "expected_tool_calls", "expected_trajectory", "tool_calls", "trajectory"];
+const CALLS: &[&str] = &[
+    "reference_trajectory",
+    "predicted_trajectory",
+    "expected_tool_calls",
+    "expected_trajectory",
+    "expected_tools",
+    "expected_steps",
+    "actual_steps",
+    "tools_called",
+    "output_tools",
+    "tool_calls",
+    "trajectory",
+    "steps",
+];
 
 /// The assertions of promptfoo whose value is a reference.
 const REFERENCE_ASSERTS: &[&str] =
@@ -164,7 +189,10 @@ pub(in crate::formats) fn recognise<'a>(row: &'a Value, columns: &ColumnMap) -> 
 /// Whether a row has no columns of other tools.
 fn is_native(row: &Map<String, Value>) -> bool {
     !row.contains_key("turns")
-        && TRIGGERS.iter().all(|name| lookup(row, name).is_none_or(|(_, value)| is_nothing(value)))
+        && TRIGGERS
+            .iter()
+            .chain(OUTCOMES.iter().map(|(name, _)| name))
+            .all(|name| lookup(row, name).is_none_or(|(_, value)| is_nothing(value)))
 }
 
 fn is_nothing(value: &Value) -> bool {
@@ -181,6 +209,15 @@ fn object(value: &Value) -> Option<Map<String, Value>> {
         },
         _ => None,
     }
+}
+
+/// The list of calls in an object, also one of names, and its key.
+fn calls_in(object: &Map<String, Value>) -> Option<(String, Value)> {
+    let is_call =
+        |call: &Value| call.is_object() || call.as_str().is_some_and(|name| !name.trim().is_empty());
+    let is_calls = |value: &Value| value.as_array().is_some_and(|calls| calls.iter().all(is_call));
+    let mut found = CALLS.iter().filter_map(|name| lookup(object, name));
+    found.find(|(_, value)| is_calls(value)).map(|(name, value)| (name.clone(), value.clone()))
 }
 
 struct Renaming {
@@ -244,6 +281,7 @@ impl Renaming {
         if self.has("input") || self.has("input_messages") {
             self.input()?;
         }
+        OUTCOMES.iter().for_each(|(from, known)| self.rename(from, known));
         Ok(())
     }
 
@@ -263,10 +301,10 @@ impl Renaming {
         // A list is the whole conversation with the agent.
         let is_conversation = turns::message_list(value).is_some();
         self.rename("user_input", if is_conversation { "outputs" } else { "prompt" });
-        self.rename("reference_tool_calls", "reference_trajectory");
     }
 
-    /// Rows with the inputs and the outputs as objects. Outputs are the reference, unless one stands beside them.
+    /// Rows with the inputs and the outputs as objects. Outputs are the reference, unless one stands beside them, or the row is a
+    /// run of LangSmith.
     fn objects(&mut self, inputs: &str, outputs: &str) -> Read<()> {
         let Some(given) = self.cells.get(inputs).and_then(object) else { return Ok(()) };
         let has_reference = self.cells.get("reference_outputs").and_then(object).is_some();
@@ -275,28 +313,36 @@ impl Renaming {
         }
         if has_reference {
             self.open("reference_outputs", "reference", "reference_trajectory")?;
-            return self.open(outputs, "response", "predicted_trajectory");
         }
-        self.open(outputs, "reference", "reference_trajectory")
+        let mut references = INPUT.iter().chain(OUTCOMES).filter(|(_, known)| *known == "reference");
+        let is_done = has_reference
+            || self.has("reference")
+            || self.has("run_type")
+            || references.any(|(name, _)| *name != outputs && self.has(name));
+        match is_done {
+            true => self.open(outputs, "response", "predicted_trajectory"),
+            false => self.open(outputs, "reference", "reference_trajectory"),
+        }
     }
 
     /// Opens an object of outputs: its answer, and its calls.
     fn open(&mut self, column: &str, answer: &str, trajectory: &str) -> Read<()> {
         let Some(mut found) = self.cells.get(column).and_then(object) else { return Ok(()) };
-        let is_calls = |value: &Value| {
-            value.as_array().is_some_and(|calls| !calls.is_empty() && calls.iter().all(Value::is_object))
-        };
-        let calls = CALLS.iter().find(|name| lookup(&found, name).is_some_and(|(_, value)| is_calls(value)));
-        if let Some((name, calls)) = calls.and_then(|name| lookup(&found, name)) {
-            let (name, calls) = (name.clone(), calls.clone());
-            if !self.has(trajectory) {
-                found.remove(&name);
-                self.set(trajectory, path(column, &name), calls);
-            }
+        if let Some((name, calls)) = calls_in(&found).filter(|_| !self.has(trajectory)) {
+            found.remove(&name);
+            self.set(trajectory, path(column, &name), calls);
         }
         match self.has(answer) {
             true => Ok(()),
             false => self.take(column, found, ANSWERS, answer),
+        }
+    }
+
+    /// Takes the calls out of an object that stays in the row.
+    fn take_calls(&mut self, column: &str, object: &Map<String, Value>, trajectory: &str) {
+        if let Some((name, calls)) = calls_in(object).filter(|_| !self.has(trajectory)) {
+            self.cells.remove(&format!("{column}.{name}"));
+            self.set(trajectory, path(column, &name), calls);
         }
     }
 
@@ -359,7 +405,11 @@ impl Renaming {
             self.cells.remove(&format!("item.{name}"));
             self.set("reference", path("item", &name), value);
         }
+        self.take_calls("item", &rest, "reference_trajectory");
         let sample = self.cells.get("sample").and_then(object);
+        if let Some(sample) = &sample {
+            self.take_calls("sample", sample, "predicted_trajectory");
+        }
         let text =
             sample.as_ref().and_then(|sample| sample.get("output_text")).filter(|text| !is_nothing(text));
         if let Some(text) = text.filter(|_| !self.has("response")).cloned() {
@@ -371,6 +421,7 @@ impl Renaming {
     /// A test of promptfoo. Its assertions stay in the row; the one that contains a reference is read.
     fn vars(&mut self) -> Read<()> {
         let Some(vars) = self.cells.get("vars").and_then(object) else { return Ok(()) };
+        self.take_calls("vars", &vars, "reference_trajectory");
         if !self.has("prompt") && !self.has("messages") {
             self.take("vars", vars, PROMPTS, "prompt")?;
         }
@@ -510,6 +561,18 @@ mod tests {
                 (q(), text("r"), text("a"), none(), none()),
             ),
             (
+                json!({"inputs": {"question": "q"}, "outputs": {"answer": "a"}, "reference": "r"}),
+                (q(), text("r"), text("a"), none(), none()),
+            ),
+            (
+                json!({"inputs": {"question": "q"}, "outputs": {"answer": "a"}, "expected_output": "r"}),
+                (q(), text("r"), text("a"), none(), none()),
+            ),
+            (
+                json!({"run_type": "chain", "inputs": {"question": "q"}, "outputs": {"messages": [call, said("a")]}}),
+                (q(), text(""), text("a"), none(), f()),
+            ),
+            (
                 json!({"inputs": {"messages": [user]}, "outputs": {"messages": [call, said("r")]}}),
                 (q(), text("r"), text(""), f(), none()),
             ),
@@ -549,6 +612,41 @@ mod tests {
         ];
         for (row, expected) in table {
             assert_eq!(summary(row.clone()), expected, "{row}");
+        }
+    }
+
+    /// A list of names instead of calls is read in every layout. The arguments are not known, so that the calls are compared by
+    /// name.
+    #[test]
+    fn names_of_tools_are_calls_in_every_layout() {
+        let names = ["f", "g"];
+        let user = json!({"role": "user", "content": "q"});
+        let rows = [
+            json!({"prompt": "q", "reference_trajectory": names, "predicted_trajectory": names}),
+            json!({"input": "q", "expected_steps": names, "actual_steps": names}),
+            json!({"prompt": "q", "expected_tools": names, "tools_called": names}),
+            json!({"input": "q", "expected_tools": names, "tools_called": names}),
+            json!({"prompt": "q", "expected_tool_calls": names, "actual_tool_calls": names}),
+            json!({"input": "q", "expected_trajectory": "['f', 'g']", "actual_trajectory": "[\"f\", \"g\"]"}),
+            json!({"user_input": "q", "reference_tool_calls": names, "predicted_trajectory": names}),
+            json!({"inputs": {"question": "q"}, "outputs": {"trajectory": names}, "predicted_trajectory": names}),
+            json!({"inputs": {"question": "q"}, "outputs": {"steps": names, "answer": "a"},
+                   "reference_outputs": {"expected_steps": names, "answer": "r"}}),
+            json!({"item": {"question": "q", "expected_tools": names}, "sample": {"output_tools": names}}),
+            json!({"vars": {"question": "q", "expected_steps": names}, "actual_steps": names}),
+            json!({"turns": [user, {"role": "assistant", "content": "a", "tools_called": names}]}),
+        ];
+        for row in rows {
+            let case = read(row.clone(), "").unwrap_or_else(|error| panic!("{error}: {row}"));
+            let done = case.saved.as_ref().and_then(|saved| saved.turns.last()).unwrap();
+            for turn in [case.turns().last().unwrap(), done] {
+                let is_expected = row.get("turns").is_some() && turn.calls().is_empty();
+                let found: Vec<&str> = turn.calls().iter().map(|call| call.name.as_str()).collect();
+                assert!(is_expected || found == names, "{found:?} {row}");
+            }
+            let is_unknown =
+                |call: &&crate::domain::ToolCall| call.args_unknown || row.get("turns").is_some();
+            assert!(done.calls().iter().all(is_unknown), "{row}");
         }
     }
 

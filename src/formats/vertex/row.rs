@@ -368,6 +368,7 @@ fn outcome(node: Node, talk: &mut RowTurns) -> Read<()> {
     if let Some(answer) = answer {
         last.final_response = answer.response.or(last.final_response);
         last.end = answer.end;
+        last.reported_errors.extend(answer.stopped);
         last.trajectory = answer.trajectory.unwrap_or(last.trajectory);
         talk.error = answer.error;
     }

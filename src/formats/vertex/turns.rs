@@ -39,11 +39,15 @@ pub(super) fn with_tool_calls(list: &Value) -> Value {
     list.as_array().into_iter().flatten().flat_map(messages).collect()
 }
 
+/// A tool of deepeval, with its parameters or only its name.
 fn tool_call(tool: &Value) -> Value {
+    if let Value::String(_) = tool {
+        return json!({"function": {"name": tool}});
+    }
     let arguments = ["input_parameters", "inputParameters"].into_iter().find_map(|key| tool.get(key));
     let arguments = arguments.filter(|arguments| !arguments.is_null()).cloned();
     let mut function = Map::from_iter([("name".to_string(), tool.get("name").cloned().unwrap_or_default())]);
-    function.insert("arguments".into(), arguments.unwrap_or_else(|| json!({})));
+    function.extend(arguments.map(|arguments| ("arguments".to_string(), arguments)));
     json!({"type": "function", "function": function})
 }
 

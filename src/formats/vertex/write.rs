@@ -112,6 +112,7 @@ pub fn write_trajectory(turn: &Invocation) -> Option<Value> {
 fn call(call: &ToolCall) -> Value {
     let plain = call.args.as_ref().filter(|args| args.len() == 1).and_then(|args| args.get(PLAIN_INPUT));
     match &call.args {
+        _ if call.args_unknown => call.name.as_str().into(),
         _ if plain.is_some_and(Value::is_string) => json!({"tool_name": call.name, "tool_input": plain}),
         Some(args) => json!({"tool_name": call.name, "tool_input": args}),
         None => json!({"tool_name": call.name}),

@@ -5,6 +5,7 @@ mod adk;
 mod judge_model;
 mod own;
 mod templates;
+mod uses;
 mod vertex;
 
 use super::judged::{Judge, JudgeOptions, Served};
@@ -54,6 +55,7 @@ impl MetricInfo {
         };
         let needs: Vec<&str> = self.needs.iter().map(|need| need.label()).collect();
         let mut facts = vec![("definition", self.definition.to_string())];
+        facts.extend(uses::use_of(self.name).map(|uses| ("use it", uses.to_string())));
         if !self.choices.is_empty() {
             facts.push(("in detail", self.choices.to_string()));
         }

@@ -55,7 +55,8 @@ impl ResponseVerdict {
             Some(_) => "invalid",
             None => "no verdict",
         };
-        TurnVerdict { score, why: format!("{verdict} {}: {reason}", votes.words()), rubrics: Vec::new() }
+        let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+        TurnVerdict { score, why: format!("{verdict} {}{reason}", votes.words()), rubrics: Vec::new() }
     }
 }
 

@@ -57,7 +57,9 @@ impl UserQuality {
     fn judged(&self, asked: &Asked) -> TurnVerdict {
         let chosen = majority(&asked.samples, |sample: &Sample| sample.score());
         let votes = Votes::of(asked.samples.iter().map(|sample| sample.score()));
-        let reason = chosen.map(|sample| sample.reason.as_str()).unwrap_or_default();
+        // A judge may name no criterion: all are met, or it gives no reason.
+        let reason = chosen.map(|sample| sample.reason.as_str()).filter(|reason| !reason.is_empty());
+        let reason = reason.unwrap_or("the judge names no criterion that is not met");
         TurnVerdict {
             score: chosen.and_then(|sample| sample.score()),
             why: format!("{}: {reason}", votes.words()),

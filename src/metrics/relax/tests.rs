@@ -97,7 +97,8 @@ fn a_common_change_makes_all_pass_and_does_not_depend_on_the_order() {
     for order in permutations(attempts.len()) {
         let group: Vec<&Attempt> = order.iter().map(|at| &attempts[*at]).collect();
         let found = common_relaxation(&group);
-        let is_possible = !order.is_empty() && !order.contains(&7);
+        // The sixth expects no calls at all, the seventh got none.
+        let is_possible = !order.is_empty() && !order.contains(&6) && !order.contains(&7);
         assert_eq!(found.is_some(), is_possible, "{order:?}");
         if let Some(change) = &found {
             assert!(all_pass(&group, change), "{order:?} {change:?}");
@@ -191,4 +192,10 @@ fn a_match_type_that_accepts_any_calls_of_a_turn_comes_last() {
     attempt.status = case_status(&attempt.metrics);
     let change = relaxation(&attempt).map(|change| change.words().join(" + "));
     assert_eq!(change.as_deref(), Some("tool_trajectory_avg_score at 0.5"));
+    // With another match type, a case that expects no calls at all could never fail.
+    attempt.expected = [turn(&[])].into();
+    attempt.actual = [turn(&["b"])].into();
+    attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
+    attempt.status = case_status(&attempt.metrics);
+    assert_eq!((attempt.status, relaxation(&attempt)), (Status::Failed, None));
 }
