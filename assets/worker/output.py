@@ -105,7 +105,8 @@ def output_text(value):
     if hasattr(value, "model_dump_json") and not inspect.isclass(value):
         return value.model_dump_json()
     if isinstance(value, (dict, list, tuple, bool, int, float, enum.Enum)) or dataclasses.is_dataclass(value):
-        return json.dumps(value, default=as_json, ensure_ascii=False)
+        # As pydantic and servers write it.
+        return json.dumps(value, default=as_json, ensure_ascii=False, separators=(",", ":"))
     kind = type(value)
     if inspect.isclass(value) or (kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__):
         raise TurnError(f"the agent returned an object of the class {kind.__module__}.{kind.__qualname__}, which is neither a text nor a result that evaltrail knows")

@@ -14,6 +14,17 @@ impl Trajectory {
         }
     }
 
+    /// The agent of each call, if several agents called; else empty.
+    pub fn call_authors(&self) -> Vec<&str> {
+        let mut authors: Vec<&str> = Vec::new();
+        for event in self.events().unwrap_or_default() {
+            let calls = event.content.iter().flat_map(Content::calls).count();
+            authors.extend(std::iter::repeat_n(event.author.as_str(), calls));
+        }
+        let are_several = authors.iter().any(|author| *author != authors[0]);
+        if are_several { authors } else { Vec::new() }
+    }
+
     /// The responses in order.
     pub fn responses(&self) -> Vec<&ToolResponse> {
         match self {

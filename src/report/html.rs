@@ -237,12 +237,15 @@ fn scores(metrics: &[MetricResult], out: &mut String) {
 
 fn side(turn: Option<&Invocation>) -> String {
     let Some(turn) = turn else { return String::new() };
+    let authors = turn.trajectory.call_authors();
     let mut lines: Vec<String> = turn
         .calls()
         .iter()
-        .map(|call| {
+        .enumerate()
+        .map(|(at, call)| {
             let args = call.args.clone().map(|args| value_text(&args.into())).unwrap_or_default();
-            format!("{} {args}", call.name)
+            let author = authors.get(at).map(|author| format!("{author}: ")).unwrap_or_default();
+            format!("{author}{} {args}", call.name)
         })
         .collect();
     let intermediate = turn.intermediate_responses();

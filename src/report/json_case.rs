@@ -1,6 +1,7 @@
 //! A case of the JSON report. The types are its parts with the names of their members; they borrow from the attempt, because
 //! a report may have a million cases.
 
+use super::json_steps::{StepFields, steps};
 use crate::domain::{
     Asked, Attempt, Content, Finding, IntermediateResponse, Invocation, InvocationScore, Judgement,
     MetricResult, ModelError, Quarantine, RubricScore, RunPlan, Sample, Score, Spent, Status, ToolCall,
@@ -244,6 +245,8 @@ struct SideFields<'a> {
     calls_known: Option<bool>,
     #[serde(skip_serializing_if = "TurnEnd::is_answered")]
     end: TurnEnd,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    steps: Vec<StepFields<'a>>,
 }
 
 #[derive(Serialize)]
@@ -285,6 +288,7 @@ impl SideFields<'_> {
             response: turn.final_response.as_ref().map(Content::scored_text),
             calls_known: matches!(turn.trajectory, Trajectory::Partial(_)).then_some(false),
             end: turn.end,
+            steps: steps(turn),
         }
     }
 }

@@ -8,6 +8,7 @@ mod github;
 mod html;
 mod json;
 mod json_case;
+mod json_steps;
 mod junit;
 mod markdown;
 mod open_command;

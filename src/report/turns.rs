@@ -31,11 +31,13 @@ fn response(turn: Option<&Invocation>) -> String {
 
 fn calls(turn: Option<&Invocation>) -> String {
     let Some(turn) = turn else { return "(none)".into() };
-    let call = |call: &crate::domain::ToolCall| {
+    let authors = turn.trajectory.call_authors();
+    let call = |(at, call): (usize, &crate::domain::ToolCall)| {
         let args = call.args.clone().map(|args| Value::Object(args).to_string()).unwrap_or_default();
-        format!("{}({args})", call.name)
+        let author = authors.get(at).map(|author| format!("{author}: ")).unwrap_or_default();
+        format!("{author}{}({args})", call.name)
     };
-    let made = turn.calls().into_iter().map(call).collect::<Vec<_>>().join(", ");
+    let made = turn.calls().into_iter().enumerate().map(call).collect::<Vec<_>>().join(", ");
     match (turn.trajectory.is_known(), made.is_empty()) {
         (true, true) => "(none)".into(),
         (true, false) => made,

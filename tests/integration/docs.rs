@@ -287,6 +287,19 @@ fn commands_in_the_documents_exist() {
     assert!(seen >= 20, "{seen}");
 }
 
+/// Each block of the document on agents says where `.ci/documented-agents` runs it, or why it does not.
+#[test]
+fn each_block_of_the_document_on_agents_is_run_by_the_script() {
+    let Some(python) = crate::common::python() else { return println!("SKIPPED: Python is missing") };
+    let script = root().join(".ci/documented-agents");
+    let out = std::process::Command::new(python).arg(script).arg("--list").output().unwrap();
+    assert!(out.status.success(), "{}{}", text(&out), String::from_utf8_lossy(&out.stderr));
+    let fences = std::fs::read_to_string(root().join("docs/agents.md")).unwrap();
+    let fences = fences.lines().filter(|line| line.starts_with("```")).count();
+    let listed = text(&out).lines().filter(|line| line.starts_with("docs/agents.md:")).count();
+    assert_eq!(listed, fences / 2);
+}
+
 #[test]
 fn links_in_the_documents_lead_somewhere() {
     let link = regex::Regex::new(r"\]\(([^)#]+)(#[^)]*)?\)").unwrap();

@@ -30,7 +30,7 @@ id = "$.payload.toolCallId"
 response = "$.payload[?($.type=='tool-result' && @ == $.payload.result) || ($.type=='tool-error' && @ == $.payload.error)]"
 "#;
 
-/// The stream of messages of Vercel's AI SDK, versions 5 and 6 (`toUIMessageStreamResponse`).
+/// The stream of messages of Vercel's AI SDK, versions 5 to 7 (`toUIMessageStreamResponse`).
 const VERCEL_AI: &str = r#"
 body = { id = "{session_id}", messages = "{ui_messages}", trigger = "submit-message" }
 error = "$[?$.type=='error' && @ != 'error']"

@@ -2,7 +2,7 @@
 //! or of parts of Gemini.
 
 use super::message::{Message, unknown};
-use super::{calls, media, results};
+use super::{calls, items, media, results};
 use crate::domain::Part;
 use crate::formats::adk;
 use crate::formats::read::{Node, Read, ReadError};
@@ -107,7 +107,10 @@ fn add_typed(kind: &str, node: Node, out: &mut Message) -> Read<()> {
             out.refuses = true;
         }
         "thinking" | "reasoning" | "reasoning_text" | "thought" => {
-            out.add_thought(&text_in(node, &["thinking", "reasoning", "text", "content"])?);
+            match text_in(node, &["thinking", "reasoning", "text"])? {
+                text if text.is_empty() => items::reasoning(node, out)?,
+                text => out.add_thought(&text),
+            }
         }
         // Marks the steps of the AI SDK.
         "step_start" => {}

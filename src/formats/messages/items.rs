@@ -40,7 +40,8 @@ pub(super) fn item(kind: &str, node: Node) -> Read<Message> {
     Ok(out)
 }
 
-fn reasoning(node: Node, out: &mut Message) -> Read<()> {
+/// The summary and the content of reasoning: texts, or lists of blocks.
+pub(super) fn reasoning(node: Node, out: &mut Message) -> Read<()> {
     for list in ["summary", "content"].into_iter().filter_map(|key| node.get(key)) {
         match list.value {
             Value::String(text) => out.add_thought(text),
