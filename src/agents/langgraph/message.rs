@@ -78,6 +78,7 @@ fn content_of(value: &Value) -> Message {
         parts: vec![Part::text(value.to_string())],
         refuses: false,
         has_unknown_call: true,
+        stopped: None,
     })
 }
 
