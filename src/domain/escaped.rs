@@ -46,17 +46,75 @@ pub(super) fn has_escapes(text: &str) -> bool {
 
 /// A text without escapes, for comparisons with another such text.
 pub(super) fn unescaped(text: &str) -> Vec<u8> {
-    let text = text.as_bytes();
-    let (mut plain, mut at) = (Vec::with_capacity(text.len()), 0);
-    while let Some(special) = next_special(&text[at..]) {
-        plain.extend_from_slice(&text[at..at + special]);
-        at += special;
-        let Some((unit, next)) = unit(text, at, ROUNDS) else { break };
-        plain.extend_from_slice(unit.bytes());
-        at = next;
+    rounds_of(text).pop().unwrap_or_default()
+}
+
+/// A text as it is, and after each round of decoding, as long as that changes it.
+fn rounds_of(text: &str) -> Vec<Vec<u8>> {
+    let mut rounds = vec![text.as_bytes().to_vec()];
+    for _ in 0..ROUNDS {
+        let last = &rounds[rounds.len() - 1];
+        let next = decoded(last);
+        if next.len() == last.len() {
+            break;
+        }
+        rounds.push(next);
     }
-    plain.extend_from_slice(&text[at..]);
+    rounds
+}
+
+/// A piece of a text that is decoded once.
+enum Piece<'a> {
+    Plain(&'a [u8]),
+    /// A character, and the length of its escape.
+    Escape(Unit, usize),
+}
+
+/// The pieces of a text that is decoded once.
+fn pieces(text: &[u8]) -> impl Iterator<Item = Piece<'_>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let begin = at;
+        let mut plain_end = at + next_special(&text[at..]).unwrap_or(text.len() - at);
+        if plain_end == begin {
+            let (unit, next) = unit(text, begin, 1)?;
+            if next - begin > 1 {
+                at = next;
+                return Some(Piece::Escape(unit, next - begin));
+            }
+            plain_end = next;
+        }
+        at = plain_end;
+        Some(Piece::Plain(&text[begin..plain_end]))
+    })
+}
+
+fn decoded(text: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(text.len());
+    for piece in pieces(text) {
+        match piece {
+            Piece::Plain(bytes) => plain.extend_from_slice(bytes),
+            Piece::Escape(unit, _) => plain.extend_from_slice(unit.bytes()),
+        }
+    }
     plain
+}
+
+/// Places in the decoded form of a text, in ascending order, become places in the text itself.
+fn in_text_before(text: &[u8], places: &mut [usize]) {
+    let (mut before, mut after, mut next) = (0, 0, 0);
+    for piece in pieces(text) {
+        let (taken, given) = match &piece {
+            Piece::Plain(bytes) => (bytes.len(), bytes.len()),
+            Piece::Escape(unit, length) => (*length, unit.length),
+        };
+        while let Some(place) = places.get_mut(next).filter(|place| **place < after + given) {
+            *place = before + if taken == given { *place - after } else { 0 };
+            next += 1;
+        }
+        (before, after) = (before + taken, after + given);
+    }
+    places[next..].fill(text.len());
 }
 
 /// Whether a text without escapes contains another one.
@@ -66,31 +124,22 @@ pub(super) fn contains(plain: &[u8], other: &[u8]) -> bool {
 
 /// A text in which every place that is `plain` without its escapes is replaced.
 pub(super) fn replace_escaped(text: &str, plain: &[u8], with: &str) -> String {
-    let (mut out, mut copied, mut at) = (String::with_capacity(text.len()), 0, 0);
-    while at < text.len() {
-        match end_of_match(text, at, plain) {
-            Some(end) => {
-                out.push_str(&text[copied..at]);
-                out.push_str(with);
-                (copied, at) = (end, end);
-            }
-            None => at += 1,
+    let mut rounds = rounds_of(text);
+    let last = rounds.pop().unwrap_or_default();
+    let mut places: Vec<usize> =
+        memmem::find_iter(&last, plain).flat_map(|start| [start, start + plain.len()]).collect();
+    drop(last);
+    rounds.iter().rev().for_each(|before| in_text_before(before, &mut places));
+    let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
+    for place in places.chunks_exact(2) {
+        if let Some(between) = text.get(copied..place[0]).filter(|_| text.is_char_boundary(place[1])) {
+            out.push_str(between);
+            out.push_str(with);
+            copied = place[1];
         }
     }
     out.push_str(&text[copied..]);
     out
-}
-
-/// Where a place that begins at `at` and is `plain` without its escapes ends.
-fn end_of_match(text: &str, at: usize, plain: &[u8]) -> Option<usize> {
-    let may_begin =
-        text.is_char_boundary(at) && (text.as_bytes()[at..].first() == plain.first() || is_special(text, at));
-    let end = |matched: Matched| (matched.length == plain.len()).then_some(matched.end);
-    end(may_begin.then(|| matched(text.as_bytes(), at, plain))?).filter(|end| text.is_char_boundary(*end))
-}
-
-fn is_special(text: &str, at: usize) -> bool {
-    next_special(&text.as_bytes()[at..]) == Some(0)
 }
 
 /// How much of a text without escapes is found at a place of another text.
@@ -125,7 +174,7 @@ pub(super) fn open_end(text: &str, plain: &[u8]) -> usize {
 
 /// Where an escape begins that may be cut off at the end of a text; the length if there is none.
 fn cut_off_escape(text: &str) -> usize {
-    let is_of_escape = |byte: &&u8| byte.is_ascii_alphanumeric() || b"%\\&#".contains(byte);
+    let is_of_escape = |byte: &&u8| byte.is_ascii_alphanumeric() || b"%\\&#;".contains(byte);
     let length = text.as_bytes().iter().rev().take(LONGEST).take_while(is_of_escape).count();
     let start = text.len() - length;
     next_special(&text.as_bytes()[start..]).map_or(text.len(), |at| start + at)
