@@ -139,7 +139,7 @@ fn tables_of_others_are_data_sets() {
 }
 
 #[test]
-fn journals_and_recordings_are_no_data_sets() {
+fn journals_recordings_and_results_for_adk_are_no_data_sets() {
     let place = written();
     let run = std::fs::read_dir(place.path().join(".evaltrail/runs")).unwrap().next().unwrap().unwrap();
     std::fs::copy(run.path().join("journal.jsonl"), place.path().join("a.evalset.json")).unwrap();
@@ -148,6 +148,9 @@ fn journals_and_recordings_are_no_data_sets() {
         "{\"eval_id\":\"c0\",\"turns\":[{\"prompt\":\"x\",\"events\":[]}]}\n",
     )
     .unwrap();
+    let result = r#"{"eval_set_result_id": "a_s_1", "eval_set_id": "s", "eval_case_results": []}"#;
+    std::fs::write(place.path().join("c.evalset.json"), result).unwrap();
+    std::fs::write(place.path().join("d.json.gz"), packed(result.as_bytes())).unwrap();
     assert_eq!(listed(&place), ["rows.jsonl"]);
 }
 
