@@ -174,7 +174,7 @@ fn are_complete_losses_more_than_chance(tables: &[PassTable], level: f64) -> boo
         sum.add_events(margins.chances().last().copied().unwrap_or(1.0), count);
     }
     let losses = tables.iter().filter(|table| table.is_complete_loss()).count();
-    losses > 0 && sum.at_least(losses) <= level * TOLERANCE
+    sum.at_least(losses) <= level * TOLERANCE
 }
 
 /// The cases whose rates fell significantly. With probability at most the level a run without any change has such a case,
@@ -216,7 +216,7 @@ impl SignificantLosses {
     }
 
     fn contain(&mut self, table: PassTable) -> bool {
-        self.limit > 0.0 && self.tests.p(table) <= self.limit
+        self.tests.p(table) <= self.limit
     }
 }
 
@@ -284,6 +284,67 @@ mod tests {
         // scipy 1.17.1: 1/252 for each case in which 5 of 10 attempts passed. Of the level 0.05, the test of the rate of all takes
         // 0.0092 with 8 cases, and 0.0219 with 9.
         assert_eq!((lost_with(5), lost_with(7), lost_with(8)), ([1, 1, 1], [1, 1, 1], [0, 0, 1]));
+    }
+
+    /// scipy 1.17.1: `fisher_exact([[7, 3], [0, 4]], alternative="greater").pvalue` is 0.035: above half of the level.
+    #[test]
+    fn half_of_the_level_is_for_significant_losses() {
+        assert_eq!(losses(&[table((7, 7), (3, 7))]), [0, 1, 1]);
+    }
+
+    /// Two complete losses, with a probability of 0.0293 if nothing changed. Of the level 0.05 the test of the rate of all takes
+    /// 0.0186, and five cases can be lost significantly with a probability of 0.0054: 0.0260 is left.
+    #[test]
+    fn complete_losses_have_what_significant_ones_do_not_use() {
+        let lost = vec![table((2, 2), (0, 2)); 2];
+        let with = |others: usize| [lost.clone(), vec![table((3, 6), (3, 6)); others]].concat();
+        assert_eq!(losses(&with(5))[0], 0);
+    }
+
+    /// A p-value that is the level is significant, also if it differs in its last digits.
+    #[test]
+    fn a_p_value_that_is_the_level_is_significant() {
+        // 1/252 for the case, whose rate is that of all cases, too.
+        let lost = [table((5, 5), (0, 5))];
+        for nearly in [1.0 - 1e-12, 1.0, 1.0 + 1e-12] {
+            let level = nearly / 252.0;
+            let significant = ComparisonRule { level, evidence: ChangeEvidence::Significant };
+            assert_eq!(lost_in(&lost, &significant), 1, "{level}");
+            assert_eq!(significant.undecidable((5, 5)), None);
+            let test = RateTest::of(&lost);
+            assert!(OverallFall::of(test.as_ref(), 2.0 * level).is_significant);
+            assert_eq!(
+                OverallFall::of(test.as_ref(), 2.0 * level).size,
+                test.as_ref().unwrap().tail_of_fall()
+            );
+            let won = RateTest::of(&[lost[0].mirrored()]);
+            assert!(OverallFall::mirrored(won.as_ref(), 2.0 * level).is_significant);
+            assert!(!OverallFall::of(test.as_ref(), 1.9 * level).is_significant);
+            assert!(!OverallFall::mirrored(won.as_ref(), 1.9 * level).is_significant);
+        }
+    }
+
+    #[test]
+    fn evidence_has_one_name() {
+        for (name, evidence) in ChangeEvidence::NAMES {
+            assert_eq!((evidence.name(), ChangeEvidence::named(name)), (name, Some(evidence)));
+        }
+        assert_eq!(ChangeEvidence::named("none"), None);
+    }
+
+    #[test]
+    fn a_case_is_won_with_the_evidence_with_which_it_is_lost() {
+        let won_with = |flaky: usize| {
+            let mut tables = vec![table((2, 5), (3, 5)); flaky];
+            tables.push(table((5, 5), (0, 5)));
+            let runs: Vec<PassTable> = tables.iter().map(|table| table.mirrored()).collect();
+            let test = RateTest::of(&runs);
+            ChangeEvidence::NAMES.map(|(_, evidence)| {
+                let overall = OverallFall::mirrored(test.as_ref(), DEFAULT_LEVEL);
+                lost(&tables, &rule(evidence), overall).into_iter().filter(|is_won| *is_won).count()
+            })
+        };
+        assert_eq!((won_with(5), won_with(7), won_with(8)), ([1, 1, 1], [1, 1, 1], [0, 0, 1]));
     }
 
     #[test]

@@ -246,6 +246,56 @@ mod tests {
         assert_eq!(grouped(&[&["a"], &["b", "a"], &["b"]]), (vec![("b".into(), vec![1, 2])], vec![0]));
     }
 
+    /// The causes of 2 and 3 are "a" first, which they share with each other, and not "b".
+    #[test]
+    fn the_first_shared_cause_counts_and_one_of_its_own_does_not() {
+        let (groups, alone) = grouped(&[&["b"], &["b"], &["own", "a", "b"], &["a"]]);
+        assert_eq!(groups, [("b".into(), vec![0, 1]), ("a".into(), vec![2, 3])]);
+        assert!(alone.is_empty());
+    }
+
+    fn argument(tool: &str, name: &str) -> Cause {
+        Cause::Call { rule: FindingRule::ArgumentDiffers, tool: tool.into(), argument: Some(name.into()) }
+    }
+
+    /// The causes of groups, with their members.
+    fn named(found: &FailureGroups) -> Vec<(String, Vec<usize>)> {
+        found.groups.iter().map(|group| (group.cause.words().to_string(), group.members.clone())).collect()
+    }
+
+    #[test]
+    fn failures_that_share_a_cause_have_no_more_general_group() {
+        let failures = [
+            vec![argument("set", "level"), argument("set", "color")],
+            vec![argument("set", "color"), argument("set", "level")],
+        ];
+        let found = group_failures(failures.iter().map(Vec::as_slice));
+        assert_eq!(named(&found), [("level of set differs".to_string(), vec![0, 1])]);
+    }
+
+    /// Failure 0 could be in both groups. The larger one has it.
+    #[test]
+    fn a_failure_with_two_general_causes_is_in_the_larger_group() {
+        let failures = [
+            vec![argument("get", "room"), argument("set", "room")],
+            vec![argument("set", "level")],
+            vec![argument("set", "color")],
+            vec![argument("get", "level")],
+        ];
+        let found = group_failures(failures.iter().map(Vec::as_slice));
+        assert_eq!(named(&found), [("arguments of set differ".to_string(), vec![0, 1, 2])]);
+        assert_eq!(found.alone, [3]);
+        // With a group and a failure alone.
+        let failures = [
+            vec![argument("get", "room"), argument("set", "room")],
+            vec![argument("set", "level")],
+            vec![argument("set", "level")],
+            vec![argument("get", "level")],
+        ];
+        let found = group_failures(failures.iter().map(Vec::as_slice));
+        assert_eq!(named(&found), [("arguments of set differ".to_string(), vec![0, 1, 2])]);
+    }
+
     #[test]
     fn groups_and_failures_alone_with_the_same_general_cause_are_nested() {
         let argument = |name: &str| Cause::Call {

@@ -164,6 +164,81 @@ mod tests {
         assert!((p - 2.0 / 18.0).abs() < 0.01, "{p} is not {}", 2.0 / 18.0);
     }
 
+    /// The differences of the means of a case for all assignments of its scores to the runs.
+    fn all_differences(case: &CaseScores) -> Vec<f64> {
+        let all: Vec<f64> = case.before.iter().chain(&case.after).copied().collect();
+        let assignments =
+            (0u32..1 << all.len()).filter(|drawn| drawn.count_ones() as usize == case.before.len());
+        let difference = |drawn: u32| {
+            let of_run = |is_first: bool| -> Vec<f64> {
+                (0..all.len()).filter(|at| (drawn >> at & 1 == 1) == is_first).map(|at| all[at]).collect()
+            };
+            mean(&of_run(false)).unwrap() - mean(&of_run(true)).unwrap()
+        };
+        assignments.map(difference).collect()
+    }
+
+    /// Cases whose numbers of attempts differ: more in the second run, more in the first one, and as many.
+    fn unequal_cases() -> [CaseScores; 4] {
+        [
+            CaseScores { before: vec![0.9, 0.2], after: vec![0.1, 0.4, 0.3, 0.0] },
+            CaseScores { before: vec![0.7], after: vec![0.2, 0.5, 0.1] },
+            CaseScores { before: vec![1.0, 0.5, 0.6], after: vec![0.3, 0.9] },
+            CaseScores { before: vec![0.4], after: vec![0.1] },
+        ]
+    }
+
+    #[test]
+    fn the_p_value_is_the_share_of_all_assignments() {
+        let cases = unequal_cases();
+        let mut sums = vec![0.0];
+        for differences in cases.iter().map(all_differences) {
+            sums = sums.iter().flat_map(|sum| differences.iter().map(move |one| sum + one)).collect();
+        }
+        let observed: f64 = cases.iter().map(|case| case.means().unwrap()).map(|(a, b)| b - a).sum();
+        let share = |is_it: &dyn Fn(f64) -> bool| {
+            sums.iter().filter(|sum| is_it(**sum)).count() as f64 / sums.len() as f64
+        };
+        let (below, above) = (share(&|sum| sum <= observed + EQUAL), share(&|sum| sum >= observed - EQUAL));
+        let expected = 2.0 * below.min(above);
+        let p = scores(&cases).unwrap();
+        assert!((p - expected).abs() < 0.01, "{p} is not {expected}");
+        let other = |case: &CaseScores| CaseScores { before: case.after.clone(), after: case.before.clone() };
+        let p = scores(&cases.each_ref().map(other)).unwrap();
+        assert!((p - expected).abs() < 0.01, "{p} is not {expected} in the other direction");
+    }
+
+    #[test]
+    fn the_moments_are_those_of_all_assignments() {
+        for case in unequal_cases() {
+            let differences = all_differences(&case);
+            let power = |power: i32| -> f64 {
+                differences.iter().map(|one| one.powi(power)).sum::<f64>() / differences.len() as f64
+            };
+            let (variance, third) = case.stratum().unwrap().moments();
+            assert!((variance - power(2)).abs() < 1e-12, "{case:?}: {variance} is not {}", power(2));
+            assert!((third - power(3)).abs() < 1e-12, "{case:?}: {third} is not {}", power(3));
+        }
+    }
+
+    /// With many cases the normal approximation is used: its p-value is nearly that of random permutations, in both directions.
+    #[test]
+    fn the_normal_approximation_is_near_to_permutations() {
+        for shift in [0.014, -0.014] {
+            let case = |at: usize| {
+                let score = |of: usize| ((at * 31 + of * 17 + at * at * 7) % 23) as f64 / 22.0;
+                CaseScores { before: vec![score(1)], after: (2..4).map(|of| score(of) + shift).collect() }
+            };
+            let cases: Vec<CaseScores> = (0..NORMAL_FROM).map(case).collect();
+            let mut strata: Vec<Stratum> = cases.iter().filter_map(CaseScores::stratum).collect();
+            assert_eq!(strata.len(), NORMAL_FROM);
+            let observed = strata.iter().map(|stratum| stratum.difference).sum();
+            let (p, expected) = (scores(&cases).unwrap(), permutation_p(&mut strata, observed));
+            assert!((p - expected).abs() < 0.03, "{p} is not {expected}");
+            assert!((0.1..0.9).contains(&p), "{p}");
+        }
+    }
+
     /// One attempt and 20 of an agent that passes 99 % of them: the distribution of the difference is skewed. A normal one has
     /// 1.9 % below the level 0.01.
     #[test]

@@ -218,6 +218,15 @@ mod tests {
         assert_eq!((count.pass_at(6), count.pass_hat(0)), (None, None));
     }
 
+    #[test]
+    fn all_attempts_passed_if_there_are_some_and_all_were_evaluated() {
+        let all = |passed: usize, of: usize, not_evaluated: usize| {
+            PassCount { passed, of }.passed_all(not_evaluated)
+        };
+        assert_eq!((all(2, 2, 0), all(1, 2, 0), all(1, 2, 1)), (Some(true), Some(false), Some(false)));
+        assert_eq!((all(2, 2, 1), all(0, 0, 0), all(0, 0, 1)), (None, None, None));
+    }
+
     /// One case with F, ?, ? and one with P, P, P: means over different cases would be 0.5, 1, 1 for pass^k.
     #[test]
     fn every_k_is_about_the_same_cases() {

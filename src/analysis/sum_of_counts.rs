@@ -43,10 +43,8 @@ impl SumOfCounts {
             chances.iter().enumerate().map(of).sum::<f64>() * times as f64
         };
         self.mean += (mean + smallest as f64) * times as f64;
-        if chances.len() > 1 {
-            self.variance += moment(2);
-            self.third += moment(3);
-        }
+        self.variance += moment(2);
+        self.third += moment(3);
         let one = Distribution { smallest, chances: chances.to_vec() };
         let all = self.exact.take().zip(self.repeated(one, times));
         self.exact = all.and_then(|(sum, counts)| self.sum(&sum, &counts));
@@ -178,6 +176,49 @@ mod tests {
         assert!((found / expected - 1.0).abs() < 1e-9, "{found} is not {expected}");
     }
 
+    /// The moments of a sum are the sums of the moments.
+    #[test]
+    fn moments_are_added() {
+        let mut sum = SumOfCounts::default();
+        for added in 1..=2 {
+            sum.add(2, &[0.2, 0.5, 0.3], 3);
+            let times = f64::from(added * 3);
+            // Of one count: 0.2 · 1.1² + 0.5 · 0.1² + 0.3 · 0.9² and -0.2 · 1.1³ - 0.5 · 0.1³ + 0.3 · 0.9³.
+            near(sum.mean, times * 3.1);
+            near(sum.variance, times * 0.49);
+            near(sum.third, times * -0.048);
+        }
+        assert!(!sum.is_constant() && SumOfCounts::default().is_constant());
+    }
+
+    /// Python: `erfc(x / sqrt(2)) / 2 + s / 6 * (x * x - 1) * exp(-x * x / 2) / sqrt(2 * pi)`.
+    #[test]
+    fn the_tail_of_a_skewed_distribution_is_edgeworths() {
+        for (x, skewness, expected) in EDGEWORTH {
+            near(edgeworth_tail(x, skewness), expected);
+        }
+        assert_eq!((edgeworth_tail(90.0, 0.1), edgeworth_tail(-90.0, 0.1)), (f64::MIN_POSITIVE, 1.0));
+        // A skewness of 0.2, and 1.25 standard deviations beyond the mean, from the middle between two counts.
+        let sum =
+            SumOfCounts { exact: None, mean: 10.0, variance: 4.0, third: 1.6, ..SumOfCounts::default() };
+        near(sum.at_least(13), EDGEWORTH[4].2);
+        near(sum.at_most(7), EDGEWORTH[5].2);
+    }
+
+    /// What is left out counts to both tails.
+    #[test]
+    fn negligible_values_are_left_out_and_count() {
+        let mut sum = SumOfCounts::default();
+        for times in [1.0, 2.0] {
+            sum.add(0, &[1.0, 1e-31], 1);
+            near(sum.left_out, times * 1e-31);
+        }
+        near(sum.at_least(1), 2e-31);
+        let mut sum = SumOfCounts::default();
+        sum.add(0, &[1e-31, 1.0], 1);
+        near(sum.at_most(0), 1e-31);
+    }
+
     /// scipy 1.17.1: `binom.sf(k - 1, n, p)` and `binom.cdf(k, n, p)`.
     #[test]
     fn equal_events_are_binomial() {
@@ -190,6 +231,15 @@ mod tests {
             assert!(sum.at_least(41) < 1e-25);
         }
     }
+
+    const EDGEWORTH: [(f64, f64, f64); 6] = [
+        (0.0, 0.3, 0.48005288597992835),
+        (2.0, 0.3, 0.030848776925157428),
+        (-1.0, 0.3, 0.8413447460685429),
+        (-0.5, -0.6, 0.7178673607813356),
+        (1.25, 0.2, 0.10907444401789944),
+        (1.25, -0.2, 0.10222510331581112),
+    ];
 
     const BINOMIAL_UPPER: f64 = 0.010576158047529607;
     const BINOMIAL_LOWER: f64 = 0.027351189039224625;

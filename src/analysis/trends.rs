@@ -138,6 +138,8 @@ mod tests {
         let blocks = |range| [0.0, 0.5, 1.0].map(|value| block(value, range)).iter().collect::<String>();
         assert_eq!(blocks((0.0, 1.0)), "▁▅█");
         assert_eq!(blocks((0.0, 0.5)), "▁██");
+        assert_eq!(blocks((-1.0, 1.0)), "▅▆█");
+        assert_eq!(blocks((0.5, 1.5)), "▁▁▅");
         assert_eq!(blocks((1.0, 1.0)), "███", "one value is no difference");
     }
 }

@@ -1,6 +1,5 @@
 //! The addresses of objects and folders in object stores.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
@@ -44,12 +43,9 @@ pub fn is_bucket_address(text: &str) -> bool {
     text.split_once("://").is_some_and(|(scheme, _)| SCHEMES.iter().any(|(name, _)| *name == scheme))
 }
 
-/// A path without `..`, which an address cannot have: what exists of the path is resolved, because a folder may be a
-/// link.
-fn without_parents(path: &Path) -> Cow<'_, Path> {
-    if !path.components().any(|part| part == Component::ParentDir) {
-        return Cow::Borrowed(path);
-    }
+/// A path without `..`, which an address cannot have: what exists of the path before it is resolved, because a folder may
+/// be a link.
+fn without_parents(path: &Path) -> PathBuf {
     let mut real = PathBuf::new();
     for part in path.components() {
         match part {
@@ -60,7 +56,7 @@ fn without_parents(path: &Path) -> Cow<'_, Path> {
             part => real.push(part),
         }
     }
-    Cow::Owned(real)
+    real
 }
 
 impl BucketAddress {
@@ -82,10 +78,7 @@ impl BucketAddress {
         });
         let (scheme, rest) =
             known.ok_or_else(|| told("not an address of an object store (gs://, s3://, az://, file://)"))?;
-        let (bucket, key) = match scheme {
-            Scheme::Folder => ("", rest),
-            _ => rest.split_once('/').unwrap_or((rest, "")),
-        };
+        let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
         if scheme == Scheme::Folder && !rest.starts_with('/') {
             return Err(told("the path of a folder starts with a slash, as in file:///folder"));
         }
@@ -191,6 +184,30 @@ mod tests {
         assert!(!is_bucket_address("http://x/y") && !is_bucket_address("C:\\x") && !is_bucket_address("x"));
     }
 
+    #[test]
+    fn parts_of_keys_are_names_of_files() {
+        let part = |length: usize| "x".repeat(length);
+        let key = |length: usize| [part(LONGEST_PART), part(length - LONGEST_PART - 1)].join("/");
+        assert!(is_plain_key("a") && is_plain_key(&part(LONGEST_PART)) && is_plain_key(".a/..b/c"));
+        assert!(!is_plain_key("") && !is_plain_key(&part(LONGEST_PART + 1)));
+        assert!(is_plain_key(&key(2 * LONGEST_PART)));
+        let longest = vec![key(2 * LONGEST_PART); 4].join("/");
+        let longest = format!("{longest}/{}", part(LONGEST_KEY - longest.len() - 1));
+        assert!(is_plain_key(&longest) && !is_plain_key(&format!("{longest}x")));
+        #[cfg(unix)]
+        assert!(is_plain_key("a:b?"), "only Windows forbids these characters");
+        assert!(!is_plain_key("a\\b"));
+    }
+
+    #[test]
+    fn the_parts_of_an_address() {
+        let address = BucketAddress::parse("az://c/evals/x.json").unwrap();
+        assert_eq!((address.name(), address.parent().to_string()), ("x.json", "az://c/evals".to_string()));
+        assert_eq!((address.local_path(), address.parent().parent().parent().key.as_str()), (None, ""));
+        assert_eq!(BucketAddress::parse("file:///a/b/").unwrap().local_path(), Some(PathBuf::from("/a/b")));
+        assert!(BucketAddress::parse("gs://.b/x").is_err() && BucketAddress::parse("gs://b.c_d-1/x").is_ok());
+    }
+
     #[cfg(unix)]
     #[test]
     fn the_address_of_a_folder_has_no_parents() {
@@ -202,7 +219,7 @@ mod tests {
         assert_eq!(key("a/../new"), real.join("new"));
         assert_eq!(key("link/../new"), real.join("a/new"), "as the system resolves it");
         assert_eq!(key("gone/../new/./x"), real.join("new/x"));
-        assert_eq!(key("link"), real.join("link"), "a path without them stays as it is");
+        assert_eq!(key("link"), real.join("link"), "a path without them is not resolved");
     }
 
     #[test]

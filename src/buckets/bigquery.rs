@@ -136,10 +136,18 @@ struct Cell {
 impl BigQueryTable {
     /// Prepares requests to a table; nothing is sent. Errors: for example that there is no token.
     pub fn open(address: &TableAddress) -> Result<BigQueryTable, BucketError> {
-        let told = |why: String| BucketError::Other(format!("{address}: {why}"));
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let token = TOKENS.iter().find_map(|name| variable(name));
-        let emulator = variable(EMULATOR).map(|host| match host.contains("://") {
+        BigQueryTable::with(address, TOKENS.iter().find_map(|name| variable(name)), variable(EMULATOR))
+    }
+
+    /// Prepares requests with a token, to Google's address or to an emulator.
+    fn with(
+        address: &TableAddress,
+        token: Option<String>,
+        emulator: Option<String>,
+    ) -> Result<BigQueryTable, BucketError> {
+        let told = |why: String| BucketError::Other(format!("{address}: {why}"));
+        let emulator = emulator.map(|host| match host.contains("://") {
             true => host,
             false => format!("http://{host}"),
         });
@@ -433,6 +441,9 @@ fn scalar(column: &Column, value: Value, left: &mut usize) -> Result<Value, Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::net::TcpListener;
+    use std::thread::JoinHandle;
 
     #[test]
     fn addresses_of_tables() {
@@ -469,6 +480,144 @@ mod tests {
         };
         assert!(record(&schema.fields, row(), &mut (16 << 20)).is_ok());
         assert!(record(&schema.fields, row(), &mut (2 << 20)).unwrap_err().contains("of memory"));
+    }
+
+    fn table_at(emulator: String) -> BigQueryTable {
+        let address = TableAddress::parse("bq://p.d.t").unwrap();
+        BigQueryTable::with(&address, None, Some(emulator)).unwrap()
+    }
+
+    /// A table whose server gives these answers, one after the other, and then the lines and bodies of the requests.
+    fn table_that_answers(replies: Vec<(u16, Value)>) -> (BigQueryTable, JoinHandle<Vec<(String, Value)>>) {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let table = table_at(listener.local_addr().unwrap().to_string());
+        let serve = move || replies.into_iter().map(|reply| answered(&listener, reply)).collect();
+        (table, std::thread::spawn(serve))
+    }
+
+    fn answered(listener: &TcpListener, (status, reply): (u16, Value)) -> (String, Value) {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut request = BufReader::new(stream.try_clone().unwrap());
+        let (mut first, mut length) = (String::new(), 0);
+        request.read_line(&mut first).unwrap();
+        loop {
+            let mut line = String::new();
+            request.read_line(&mut line).unwrap();
+            match line.to_lowercase().trim().strip_prefix("content-length: ") {
+                Some(number) => length = number.parse().unwrap(),
+                None if line.trim().is_empty() => break,
+                None => {}
+            }
+        }
+        let mut body = vec![0; length];
+        request.read_exact(&mut body).unwrap();
+        let reply = reply.to_string();
+        let head = format!("HTTP/1.1 {status} x\r\nConnection: close\r\nContent-Length: {}", reply.len());
+        write!(stream, "{head}\r\n\r\n{reply}").unwrap();
+        let line =
+            first.trim_end().trim_end_matches(" HTTP/1.1").replace("/bigquery/v2/projects/p/datasets/d", "");
+        (line, serde_json::from_slice(&body).unwrap_or_default())
+    }
+
+    fn row(value: Value) -> Map<String, Value> {
+        [("n".to_string(), value)].into_iter().collect()
+    }
+
+    #[test]
+    fn a_token_is_needed_for_google_and_not_for_an_emulator() {
+        let address = TableAddress::parse("bq://p.d.t").unwrap();
+        let with = |token: Option<&str>, emulator: Option<&str>| {
+            let table =
+                BigQueryTable::with(&address, token.map(str::to_string), emulator.map(str::to_string));
+            table.map(|table| table.base.to_string()).map_err(|error| error.to_string())
+        };
+        assert!(with(None, None).unwrap_err().contains("no token for BigQuery"));
+        assert!(with(None, Some("example.org:80")).unwrap_err().contains("no token for BigQuery"));
+        assert_eq!(with(Some("t"), None).unwrap(), "https://bigquery.googleapis.com/");
+        assert_eq!(with(None, Some("127.0.0.1:9")).unwrap(), "http://127.0.0.1:9/");
+        assert_eq!(with(Some("t"), Some("http://localhost:9")).unwrap(), "http://localhost:9/");
+        assert!(with(Some("t"), Some("http://[")).unwrap_err().contains(EMULATOR));
+    }
+
+    #[test]
+    fn rows_are_read_up_to_a_size() {
+        let read = |largest: u64| {
+            let about = json!({"etag": "v1", "schema": {"fields": [{"name": "n", "type": "INTEGER"}]}});
+            let page = |value: &str, next: Value| json!({"rows": [{"f": [{"v": value}]}], "pageToken": next});
+            let pages = [page("1", json!("second")), page("2", json!("third")), page("3", Value::Null)];
+            let (table, _) =
+                table_that_answers([about].into_iter().chain(pages).map(|one| (200, one)).collect());
+            let mut lines = String::new();
+            let version = table.read(largest, |page| {
+                lines.push_str(std::str::from_utf8(page).unwrap());
+                Ok(())
+            });
+            (version.map_err(|error| error.to_string()), lines)
+        };
+        let all = "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n";
+        assert_eq!(read(all.len() as u64), (Ok("v1".to_string()), all.to_string()));
+        let (error, lines) = read(all.len() as u64 - 1);
+        assert_eq!(error.unwrap_err(), "bq://p.d.t: its rows have more than 0 MB");
+        assert_eq!(lines, all[..16]);
+    }
+
+    #[test]
+    fn a_table_is_created_with_the_columns_of_the_rows() {
+        let (table, served) = table_that_answers(vec![(200, json!({})), (200, json!({}))]);
+        let rows =
+            [json!({"a": 1, "b": null, "c": 2, "d": "x"}), json!({"a": null, "b": 0.5, "c": "y", "e": null})];
+        table.append(rows.iter().map(|row| row.as_object().unwrap().clone()).collect()).unwrap();
+        let requests = served.join().unwrap();
+        assert_eq!(requests[0].0, "POST /tables");
+        let fields = requests[0].1["schema"]["fields"].as_array().unwrap();
+        let kinds: Vec<(&str, &str)> =
+            fields.iter().map(|of| (of["name"].as_str().unwrap(), of["type"].as_str().unwrap())).collect();
+        assert_eq!(
+            kinds,
+            [("a", "FLOAT"), ("b", "FLOAT"), ("c", "STRING"), ("d", "STRING"), ("e", "STRING")]
+        );
+        assert_eq!(requests[1].0, "POST /tables/t/insertAll");
+        assert_eq!(requests[1].1["rows"][0]["json"], rows[0]);
+    }
+
+    /// A table that was just created is not known everywhere at once; one that exists is no error.
+    #[test]
+    fn rows_are_appended_in_batches() {
+        let refused = json!({"error": {"message": "quota exceeded"}});
+        let (table, served) =
+            table_that_answers(vec![(409, json!({})), (404, json!({})), (200, json!({})), (403, refused)]);
+        let error = table.append(vec![row(json!(1)); BATCH + 1]).unwrap_err().to_string();
+        assert!(error.contains("403") && error.contains("quota exceeded"), "{error}");
+        assert!(error.ends_with("; 500 of 501 rows were appended before"), "{error}");
+        let sizes: Vec<usize> = served.join().unwrap()[1..]
+            .iter()
+            .map(|(_, body)| body["rows"].as_array().unwrap().len())
+            .collect();
+        assert_eq!(sizes, [500, 500, 1]);
+    }
+
+    #[test]
+    fn rows_that_are_refused_are_an_error() {
+        let append = |replies: Vec<(u16, Value)>| {
+            let (table, _) = table_that_answers(replies);
+            table.append(vec![row(json!("x"))]).unwrap_err().to_string()
+        };
+        let error = append(vec![(403, json!({"error": {"message": "no tables here"}}))]);
+        assert!(error.contains("no tables here") && !error.contains("appended"), "{error}");
+        let why = json!({"insertErrors": [{"index": 0, "errors": [{"message": "no such field: n"}]}]});
+        let error = append(vec![(200, json!({})), (200, why)]);
+        assert_eq!(error, "bq://p.d.t: no such field: n");
+        let error = append(vec![(200, json!({})), (500, json!({"error": {"message": "broken"}}))]);
+        assert!(error.contains("500") && error.contains("broken"), "{error}");
+    }
+
+    #[test]
+    fn a_table_that_does_not_exist_is_missing() {
+        let (table, _) = table_that_answers(vec![(404, json!({}))]);
+        assert!(matches!(table.version(), Err(BucketError::Missing(name)) if name == "bq://p.d.t"));
+        let (table, served) = table_that_answers(vec![(200, json!({"etag": "v2"}))]);
+        assert_eq!(table.version().unwrap(), "v2");
+        assert_eq!(served.join().unwrap()[0].0, "GET /tables/t");
     }
 
     #[test]

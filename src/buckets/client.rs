@@ -286,3 +286,87 @@ fn listing_error(address: &BucketAddress, error: ListingError) -> BucketError {
         )),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use tempfile::TempDir;
+
+    fn folder(files: &[(&str, usize)]) -> (TempDir, Bucket) {
+        let folder = tempfile::tempdir().unwrap();
+        let real = dunce::canonicalize(folder.path()).unwrap();
+        for (name, size) in files {
+            std::fs::create_dir_all(real.join(name).parent().unwrap()).unwrap();
+            let bytes: Vec<u8> = (0..*size).map(|at| at as u8).collect();
+            std::fs::write(real.join(name), bytes).unwrap();
+        }
+        (folder, Bucket::open(&BucketAddress::of_folder(&real).unwrap()).unwrap())
+    }
+
+    #[test]
+    fn objects_are_read_in_parts() {
+        let (place, bucket) = folder(&[("large", 600 << 10), ("a/small", 3), ("empty", 0)]);
+        let listed = bucket.list().unwrap().objects;
+        assert_eq!(
+            listed.iter().map(|one| (one.name.as_str(), one.size)).collect::<Vec<_>>(),
+            [("a/small", 3), ("empty", 0), ("large", 600 << 10)]
+        );
+        let mut parts: BTreeMap<String, Vec<ObjectPart>> = BTreeMap::new();
+        let take = |name: &str, part: ObjectPart| {
+            parts.entry(name.to_string()).or_default().push(part);
+            Ok(())
+        };
+        bucket.read_all(&listed, take).unwrap();
+        for object in &listed {
+            let (last, others) = parts[&object.name].split_last().unwrap();
+            assert_eq!(last.etag.as_ref(), Some(&object.etag));
+            assert!(others.iter().all(|part| part.etag.is_none() && part.bytes.len() >= 256 << 10));
+            let whole: Vec<u8> = parts[&object.name].iter().flat_map(|part| part.bytes.clone()).collect();
+            assert!(whole == std::fs::read(place.path().join(&object.name)).unwrap(), "{}", object.name);
+        }
+        assert_eq!((parts["large"].len(), parts["empty"].len()), (3, 1));
+    }
+
+    #[test]
+    fn an_object_that_is_larger_than_listed_is_an_error() {
+        let (_place, bucket) = folder(&[("a", 30)]);
+        let mut listed = bucket.list().unwrap().objects;
+        listed[0].size = 29;
+        let error = bucket.read_all(&listed, |_, _| Ok(())).unwrap_err().to_string();
+        assert!(error.contains("more than the 29 bytes"), "{error}");
+    }
+
+    #[test]
+    fn an_object_is_read_up_to_its_limit() {
+        let (_place, bucket) = folder(&[("a", 3 << 20)]);
+        assert_eq!(bucket.read("a", 3 << 20).unwrap().0.len(), 3 << 20);
+        let error = |largest: u64| bucket.read("a", largest).unwrap_err().to_string();
+        assert!(error(2 << 20).ends_with("/a: it has more than 2 MB"), "{}", error(2 << 20));
+        assert!(error(5 << 10).ends_with("/a: it has more than 5 kB"), "{}", error(5 << 10));
+    }
+
+    #[test]
+    fn only_the_version_that_was_read_is_deleted() {
+        let (place, bucket) = folder(&[("a", 3)]);
+        let (_, read) = bucket.read("a", 10).unwrap();
+        assert_eq!(bucket.object("a").unwrap().map(|object| object.etag), Some(read.clone()));
+        std::fs::write(place.path().join("a"), "changed").unwrap();
+        assert!(matches!(bucket.delete("a", &read), Err(BucketError::Changed(_))));
+        let now = bucket.object("a").unwrap().unwrap();
+        bucket.delete("a", &now.etag).unwrap();
+        assert_eq!((bucket.object("a").unwrap(), place.path().join("a").exists()), (None, false));
+    }
+
+    #[test]
+    fn an_object_is_created_once_and_replaced() {
+        let (place, bucket) = folder(&[("b/old", 3)]);
+        let etag = bucket.below("b").create("new", b"1".to_vec()).unwrap();
+        assert_eq!(bucket.object("b/new").unwrap().map(|object| object.etag), Some(etag));
+        assert!(matches!(bucket.create("b/new", b"2".to_vec()), Err(BucketError::Exists(_))));
+        bucket.put("b/new", b"22".to_vec()).unwrap();
+        assert_eq!(std::fs::read(place.path().join("b/new")).unwrap(), b"22");
+        assert_eq!(bucket.below("b/new").object("").unwrap().map(|object| object.size), Some(2));
+        assert_eq!(bucket.folders().unwrap().0, ["b"]);
+    }
+}

@@ -115,17 +115,23 @@ fn client(options: &ClientOptions) -> reqwest::Result<Client> {
 }
 
 impl Connection {
-    /// Waits for the head of an answer to a request with a body of `uploads` bytes.
-    async fn head(&self, uploads: usize, answer: impl Future<Output = Answer>) -> Answer {
+    /// The limit for the head of an answer to a request with a body of `uploads` bytes, the part of it that has passed, and
+    /// the kind of the error after it.
+    fn limit(&self, uploads: usize) -> (Duration, Duration, HttpErrorKind) {
         let upload = Duration::from_secs((uploads / SLOWEST) as u64);
-        let (limit, passed, kind) = match self.has_answered.load(Ordering::Relaxed) {
+        match self.has_answered.load(Ordering::Relaxed) {
             true => (SILENT_FOR + upload, Duration::ZERO, HttpErrorKind::Timeout),
             // The limit covers all attempts; with this kind of error there is no other one.
             false => {
                 let passed = self.began.get_or_init(Instant::now).elapsed();
                 (FIRST_WITHIN + upload, passed, HttpErrorKind::Unknown)
             }
-        };
+        }
+    }
+
+    /// Waits for the head of an answer to a request with a body of `uploads` bytes.
+    async fn head(&self, uploads: usize, answer: impl Future<Output = Answer>) -> Answer {
+        let (limit, passed, kind) = self.limit(uploads);
         let waited = tokio::time::timeout(limit.saturating_sub(passed), answer).await;
         waited.unwrap_or_else(|_| Err(Refused::Silent(limit).into_error(kind)))
     }
@@ -193,5 +199,25 @@ mod tests {
         let stopped = StreamBody::new(futures_util::stream::pending::<Result<Frame<Bytes>, HttpError>>());
         let error = whole(HttpResponseBody::new(stopped), 10, Duration::from_millis(1)).await.unwrap_err();
         assert_eq!(error.kind(), HttpErrorKind::Unknown);
+    }
+
+    fn connection() -> Connection {
+        Connection {
+            client: client(&ClientOptions::new()).unwrap(),
+            began: OnceLock::new(),
+            has_answered: AtomicBool::new(false),
+        }
+    }
+
+    #[test]
+    fn an_upload_has_more_time() {
+        let connection = connection();
+        let (limit, passed, kind) = connection.limit(5 * SLOWEST);
+        assert_eq!(limit, FIRST_WITHIN + Duration::from_secs(5));
+        assert!(passed < limit && matches!(kind, HttpErrorKind::Unknown), "all attempts share the limit");
+        connection.has_answered.store(true, Ordering::Relaxed);
+        let (limit, passed, kind) = connection.limit(5 * SLOWEST);
+        assert_eq!((limit, passed), (SILENT_FOR + Duration::from_secs(5), Duration::ZERO));
+        assert!(matches!(kind, HttpErrorKind::Timeout));
     }
 }

@@ -101,6 +101,53 @@ mod tests {
     use super::*;
 
     #[test]
+    fn errors_are_told_in_few_words() {
+        let address = BucketAddress::parse("gs://b/x").unwrap();
+        let source = || -> Box<dyn std::error::Error + Send + Sync> { "cause".into() };
+        let (path, store) = ("x".to_string(), "s");
+        let denied = Error::PermissionDenied { path: path.clone(), source: source() };
+        assert_eq!(told(&address, &denied).to_string(), "gs://b/x: permission denied");
+        let unknown = Error::Unauthenticated { path: path.clone(), source: source() };
+        assert_eq!(
+            told(&address, &unknown).to_string(),
+            "gs://b/x: the store does not accept the credentials"
+        );
+        let missing = Error::NotFound { path: path.clone(), source: source() };
+        assert!(matches!(told(&address, &missing), BucketError::Missing(_)));
+        let exists = Error::AlreadyExists { path: path.clone(), source: source() };
+        assert!(matches!(told(&address, &exists), BucketError::Exists(_)));
+        let changed = Error::Precondition { path, source: source() };
+        assert!(matches!(told(&address, &changed), BucketError::Changed(_)));
+        let other = Error::Generic { store, source: source() };
+        assert_eq!(told(&address, &other).to_string(), "gs://b/x: Generic s error: cause");
+    }
+
+    #[test]
+    fn what_a_store_answered_is_shown_without_its_xml() {
+        let answer = "Error performing GET: Server returned non-2xx status code: 403 Forbidden: <Error><Message> no </Message></Error>";
+        assert_eq!(shortened(answer), "the store answered 403 Forbidden: no");
+        assert_eq!(
+            shortened("Server returned non-2xx status code: 500 Internal Server Error"),
+            "the store answered 500 Internal Server Error"
+        );
+        assert_eq!(
+            shortened("HTTP error: connection refused"),
+            "the store cannot be reached: connection refused"
+        );
+        assert_eq!(shortened("other"), "other");
+    }
+
+    /// A cause that the text already contains is not repeated.
+    #[test]
+    fn causes_are_named_once() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("outer")]
+        struct Outer(#[source] std::io::Error);
+        let source = Box::new(Outer(std::io::Error::other("first\nsecond")));
+        assert_eq!(words(&Error::Generic { store: "s", source }), "Generic s error: outer: first second");
+    }
+
+    #[test]
     fn an_answer_is_shown_without_the_secrets_of_the_environment() {
         let variables = [
             ("AWS_SECRET_ACCESS_KEY", "canary/key+1"),

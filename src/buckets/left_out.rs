@@ -49,3 +49,38 @@ impl fmt::Display for LeftOut {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(keys: &[&str]) -> LeftOut {
+        let mut left_out = LeftOut::default();
+        keys.iter().for_each(|key| left_out.add(key));
+        left_out
+    }
+
+    #[test]
+    fn the_first_keys_are_named_and_the_others_are_counted() {
+        let words = "left out, whose keys cannot be paths of files here:";
+        assert_eq!(of(&["a//b"]).to_string(), format!("1 object {words} \"a//b\""));
+        assert_eq!(of(&["a", "b", "c"]).to_string(), format!("3 objects {words} \"a\", \"b\", \"c\""));
+        assert_eq!(
+            of(&["a", "b", "c", "d"]).to_string(),
+            format!("4 objects {words} \"a\", \"b\", \"c\", …")
+        );
+    }
+
+    #[test]
+    fn long_keys_are_cut() {
+        let (whole, long) = ("ä".repeat(SHOWN), "ä".repeat(SHOWN + 1));
+        assert_eq!(of(&[&whole, &long]).names, [whole.clone(), format!("{whole}…")]);
+    }
+
+    #[test]
+    fn the_keys_of_several_listings_are_added() {
+        let mut all = of(&["a", "b"]);
+        all.extend(of(&["c", "d"]));
+        assert_eq!(all, of(&["a", "b", "c", "d"]));
+    }
+}

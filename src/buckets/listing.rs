@@ -223,5 +223,18 @@ mod tests {
         let mut names: Vec<_> = files.iter().filter_map(|file| file.location.filename()).collect();
         names.sort_unstable();
         assert_eq!((names, left_out.count), (vec!["a.json", "z.json"], 1));
+        assert!(left_out.names[0].ends_with("b\nc.json"), "{left_out}");
+    }
+
+    #[test]
+    fn a_folder_that_does_not_exist_has_no_folders_and_a_file_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("b/c")).unwrap();
+        std::fs::create_dir(folder.path().join("a")).unwrap();
+        std::fs::write(folder.path().join("file"), "x").unwrap();
+        let names = |name: &str| folders_below(&folder.path().join(name)).map(|(names, _)| names);
+        assert_eq!(names("").unwrap(), ["a", "b"]);
+        assert_eq!(names("none").unwrap(), Vec::<String>::new());
+        assert!(names("file").is_err());
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn without_odd_keys(listing: &[u8]) -> (Vec<u8>, LeftOut) {
                     path.push(name);
                 }
             }
-            Event::End(_) if entry.is_some() => {
+            Event::End(_) => {
                 path.pop();
                 if path.is_empty()
                     && let Some(entry) = entry.take()
@@ -146,6 +146,14 @@ mod tests {
     }
 
     #[test]
+    fn keys_may_be_written_as_character_data() {
+        let keys = ["<![CDATA[a & b]]>", "<![CDATA[a//b]]>"];
+        let (kept, left_out) = without_odd_keys(s3(&keys).as_bytes());
+        assert_eq!(String::from_utf8(kept).unwrap(), s3(&keys[..1]));
+        assert_eq!(left_out.names, ["a//b"]);
+    }
+
+    #[test]
     fn objects_that_stand_for_folders_are_skipped_and_folders_stay() {
         let listing = "<R><Contents><Key>a/</Key></Contents><CommonPrefixes><Prefix>a/</Prefix></CommonPrefixes><CommonPrefixes><Prefix>a//</Prefix></CommonPrefixes></R>";
         let (kept, left_out) = without_odd_keys(listing.as_bytes());
@@ -160,6 +168,8 @@ mod tests {
         let (kept, left_out) = without_odd_keys(listing.as_bytes());
         assert_eq!(String::from_utf8(kept).unwrap(), "<R><Blobs><Blob><Name>a</Name></Blob></Blobs></R>");
         assert_eq!(left_out.names, ["b%01"]);
+        let plain = r#"<R><Blob><Name Encoded="false" Other="true">a</Name></Blob></R>"#;
+        assert_eq!(without_odd_keys(plain.as_bytes()).0, plain.as_bytes());
         assert_eq!(without_odd_keys(b"<R><Blob>").0, b"<R><Blob>", "an unfinished listing stays");
     }
 }

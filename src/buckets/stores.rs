@@ -114,7 +114,7 @@ fn unsigned_if<B>(is_public: bool, builder: B, unsigned: impl FnOnce(B) -> B) ->
 
 fn in_environment<T>(look: impl FnOnce(&Environment) -> T) -> T {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let machine = machine();
+    let machine = machine(Path::new("/sys/class/dmi/id"));
     look(&Environment {
         variable: &variable,
         read: &|path| std::fs::read_to_string(path).ok(),
@@ -143,8 +143,22 @@ fn with_profile(mut builder: AmazonS3Builder, environment: &Environment) -> Amaz
 
 /// The vendor, the product and the tag of this machine, as its firmware reports them, and the version of the firmware,
 /// which alone names the vendor of older machines of EC2.
-fn machine() -> String {
+fn machine(firmware: &Path) -> String {
     let names = ["sys_vendor", "product_name", "chassis_asset_tag", "bios_version"];
-    let read = |name: &str| std::fs::read_to_string(Path::new("/sys/class/dmi/id").join(name)).ok();
+    let read = |name: &str| std::fs::read_to_string(firmware.join(name)).ok();
     names.into_iter().filter_map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_is_described_by_its_firmware() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(machine(folder.path()), "");
+        std::fs::write(folder.path().join("sys_vendor"), "Amazon EC2\n").unwrap();
+        std::fs::write(folder.path().join("bios_version"), "1.0\n").unwrap();
+        assert_eq!(machine(folder.path()), "Amazon EC2\n1.0\n");
+    }
 }

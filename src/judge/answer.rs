@@ -59,10 +59,8 @@ pub(super) fn result(criterion: &Criterion, turns: usize, answer: &Value) -> Met
     };
     let mut result = unscored(criterion, turns, status(score, decided(answer)), explanation);
     result.score = score;
-    if result.status != Status::Errored {
-        let text = if explanation.is_empty() { REPORTED_NO_REASON } else { explanation };
-        result.findings = vec![Finding::text(FindingRule::ReportedReason, text)];
-    }
+    let text = if explanation.is_empty() { REPORTED_NO_REASON } else { explanation };
+    result.findings = vec![Finding::text(FindingRule::ReportedReason, text)];
     if !per_invocation.is_empty() {
         result.per_invocation = per_invocation;
     }
@@ -98,6 +96,28 @@ mod tests {
         for bad in [json!("1"), json!({}), json!({"score": "high"}), json!([1])] {
             assert_eq!(said(bad).1, Status::Errored);
         }
+    }
+
+    #[test]
+    fn the_reason_is_a_finding_and_turns_have_their_own_scores() {
+        let of = |answer: Value| result(&Criterion::new("m", Some(0.5)), 2, &answer);
+        let reasons = |answer: Value| -> Vec<Option<String>> {
+            of(answer).findings.into_iter().map(|finding| finding.text).collect()
+        };
+        assert_eq!(reasons(json!({"score": 0.4, "explanation": "low"})), [Some("low".to_string())]);
+        assert_eq!(reasons(json!(0.4)), [Some(REPORTED_NO_REASON.to_string())]);
+        let turns = |answer: Value| {
+            of(answer)
+                .per_invocation
+                .iter()
+                .map(|turn| (turn.score.map(Score::get), turn.status))
+                .collect::<Vec<_>>()
+        };
+        let own = json!({"score": 1, "per_invocation": [{"score": 0.2}, {"score": 0.7}, {"score": null, "status": 1}]});
+        assert_eq!(
+            turns(own),
+            [(Some(0.2), Status::Failed), (Some(0.7), Status::Passed), (None, Status::NotEvaluated)]
+        );
     }
 
     #[test]

@@ -156,7 +156,8 @@ impl Budget {
                     format!("the spending limit of {limit} is reached; raise spending_limit under [judge]");
                 return Err(JudgeError::new(Fault::Limit, why));
             }
-            if account.in_flight > 0 && account.spent + account.reserved >= limit {
+            // Without requests in flight nothing is reserved.
+            if account.spent + account.reserved >= limit {
                 return Ok(None);
             }
         }
@@ -229,6 +230,27 @@ mod tests {
         let cost = one.answered(0, 0).unwrap();
         assert!((cost - estimate).abs() < 1e-12, "the sums contain what is charged: {cost}");
         assert!((budget.account().spent - estimate).abs() < 1e-12, "{:?}", budget.account());
+    }
+
+    #[test]
+    fn the_estimates_of_requests_in_flight_are_reserved() {
+        let budget = limited();
+        let (one, two, three) = (reserved(&budget, 4000), reserved(&budget, 4000), reserved(&budget, 4000));
+        let estimate = 0.001 + 0.002;
+        let is_reserved = |requests: f64| (budget.account().reserved - requests * estimate).abs() < 1e-12;
+        assert!(is_reserved(3.0), "{:?}", budget.account());
+        drop(one);
+        assert!(is_reserved(2.0), "{:?}", budget.account());
+        drop(two);
+        assert!(is_reserved(1.0), "{:?}", budget.account());
+        drop(three);
+        assert_eq!(budget.account().reserved, 0.0);
+    }
+
+    #[test]
+    fn input_and_output_have_their_own_prices() {
+        let budget = Budget::of(&JudgeSpec { prices: Some((2.0, 10.0)), ..JudgeSpec::standard() });
+        assert_eq!(budget.cost(1_000, 300), Some((1_000.0 * 2.0 + 300.0 * 10.0) / 1e6));
     }
 
     #[test]

@@ -99,3 +99,25 @@ fn found(result: &MetricResult) -> Option<bool> {
     let score = judgement.questions.first()?.samples.first()?.score()?;
     Some(score > 0.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probe_is_a_turn_without_calls() {
+        let turn = turn("At 9:40.");
+        assert_eq!(turn.user.spoken_text(), "When and where does my flight leave?");
+        assert_eq!(turn.final_response.unwrap().spoken_text(), "At 9:40.");
+        assert_eq!(turn.trajectory, Trajectory::Events(Vec::new()));
+    }
+
+    #[test]
+    fn a_judge_may_be_silent_about_a_wrong_response_only() {
+        let fine = |wanted: bool| {
+            let probe = PROBES.iter().find(|probe| probe.wanted == wanted).unwrap();
+            [Some(true), Some(false), None].map(|found| Probed { probe, found, why: String::new() }.is_fine())
+        };
+        assert_eq!((fine(true), fine(false)), ([true, false, false], [false, true, true]));
+    }
+}

@@ -167,11 +167,7 @@ fn known<'a>(spec: &JudgeSpec, model: &'a str, env: Environment) -> Result<Known
     // A prefix that names the provider is no part of the model's own name.
     let own = match prefix {
         Some("openai" | "anthropic" | "ollama" | "ollama_chat" | "vertex_ai" | "gemini") => rest,
-        Some(prefix)
-            if spec.provider.is_none() && OPENAI_COMPATIBLE.iter().any(|(name, ..)| *name == prefix) =>
-        {
-            rest
-        }
+        Some(_) if spec.provider.is_none() => rest,
         _ => model,
     };
     let (base, keys) = address(provider, prefix.filter(|_| spec.provider.is_none()), spec, env);
@@ -274,14 +270,66 @@ mod tests {
     }
 
     #[test]
+    fn prefixes_of_names_are_providers() {
+        let vars = [
+            ("GOOGLE_API_KEY", "k"),
+            ("ANTHROPIC_API_KEY", "k"),
+            ("XAI_API_KEY", "k"),
+            ("GOOGLE_CLOUD_PROJECT", "p"),
+            ("GOOGLE_CLOUD_LOCATION", "global"),
+            ("GOOGLE_OAUTH_ACCESS_TOKEN", "t"),
+        ];
+        let whole = "projects/p/locations/global/publishers/google/models/m";
+        for (name, provider, model) in [
+            ("gemini/m", Provider::Gemini, "m"),
+            ("anthropic/m", Provider::Anthropic, "m"),
+            ("ollama/m", Provider::Ollama, "m"),
+            ("xai/m", Provider::Openai, "m"),
+            ("vertex_ai/m", Provider::Vertex, "m"),
+            (whole, Provider::Vertex, whole),
+        ] {
+            let found = at(name, &vars).unwrap();
+            assert_eq!((found.0, found.1.as_str()), (provider, model), "{name}");
+        }
+        let own = JudgeSpec {
+            provider: Some(Provider::Openai),
+            url: Some("https://own.example/v1".into()),
+            ..JudgeSpec::standard()
+        };
+        let model = |name: &str| resolve(&own, name, &with(&vars)).unwrap().model;
+        assert_eq!((model("xai/m"), model("openai/m")), ("xai/m".to_string(), "m".to_string()));
+    }
+
+    #[test]
+    fn hosts_of_locations() {
+        let hosts = ["", "global", "us", "europe-west1"].map(vertex_host);
+        assert_eq!(
+            hosts,
+            [
+                "https://aiplatform.googleapis.com",
+                "https://aiplatform.googleapis.com",
+                "https://aiplatform.us.rep.googleapis.com",
+                "https://europe-west1-aiplatform.googleapis.com"
+            ]
+        );
+    }
+
+    #[test]
     fn what_is_missing_is_named() {
         assert!(at("gemini-2.5-flash", &[]).unwrap_err().contains("set GOOGLE_API_KEY or GEMINI_API_KEY"));
-        assert!(at("bedrock/x", &[]).unwrap_err().contains("bedrock/"));
-        assert!(at("mystery", &[]).unwrap_err().contains("openai/mystery"));
+        assert!(at("bedrock/x", &[]).unwrap_err().contains("bedrock/ is not a known provider"));
+        for name in ["mystery", "omni", "m3-x"] {
+            assert!(
+                at(name, &[]).unwrap_err().contains(&format!("write provider/model, such as openai/{name}"))
+            );
+        }
         let far = [("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", "http://far.example/v1")];
         assert!(at("gpt-5", &far).unwrap_err().contains("without encryption"));
         let cloud = [("GOOGLE_GENAI_USE_VERTEXAI", "1"), ("CLOUDSDK_AUTH_ACCESS_TOKEN", "t")];
         assert!(at("gemini-2.5-flash", &cloud).unwrap_err().contains("GOOGLE_CLOUD_PROJECT"));
+        let place = [("GOOGLE_CLOUD_PROJECT", "p"), ("GOOGLE_CLOUD_LOCATION", "us-central1")];
+        assert!(at("vertex_ai/m", &place).unwrap_err().contains("gcloud auth print-access-token"));
+        assert!(at("vertex_ai/m", &place[..1]).unwrap_err().contains("needs a key"));
         let elsewhere = JudgeSpec {
             provider: Some(Provider::Vertex),
             project: Some("p".into()),
@@ -290,6 +338,31 @@ mod tests {
         };
         let error = resolve(&elsewhere, "gemini-2.5-flash", &with(&cloud)).unwrap_err();
         assert!(error.message.contains("not a Google Cloud location"), "{error}");
+    }
+
+    /// The address and the key of another provider are not those of the service.
+    #[test]
+    fn the_evaluation_service_is_on_google_cloud() {
+        let vars = [
+            ("GOOGLE_CLOUD_PROJECT", "p"),
+            ("GOOGLE_CLOUD_LOCATION", "eu"),
+            ("CLOUDSDK_AUTH_ACCESS_TOKEN", "usual"),
+            ("MINE", "own"),
+        ];
+        let of = |provider: Provider| {
+            let (url, key_env) = (Some("https://own.example/".to_string()), Some("MINE".to_string()));
+            let spec = JudgeSpec { provider: Some(provider), url, key_env, ..JudgeSpec::standard() };
+            let found = service(&spec, &with(&vars)).unwrap();
+            assert!(found.service && found.provider == Provider::Vertex);
+            (found.base.to_string(), found.key.unwrap().expose().to_string())
+        };
+        assert_eq!(of(Provider::Vertex), ("https://own.example/".into(), "own".into()));
+        assert_eq!(
+            of(Provider::Openai),
+            ("https://aiplatform.eu.rep.googleapis.com/".into(), "usual".into())
+        );
+        let nowhere = service(&JudgeSpec::standard(), &with(&vars[2..])).unwrap_err();
+        assert!(nowhere.message.contains("GOOGLE_CLOUD_PROJECT"), "{nowhere}");
     }
 
     #[test]

@@ -73,6 +73,19 @@ impl Leader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_flight_stays_until_its_requests_have_ended() {
+        let flights = Flights::default();
+        let first = flights.of("a");
+        let other = flights.of("b");
+        assert!(Arc::ptr_eq(&first, &flights.of("a")) && !Arc::ptr_eq(&first, &other));
+        drop(first);
+        drop(flights.of("c"));
+        let kept: Vec<bool> =
+            ["a", "b"].map(|digest| flights.flights.lock().unwrap().contains_key(digest)).into();
+        assert_eq!(kept, [false, true]);
+    }
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
 

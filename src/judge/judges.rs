@@ -371,3 +371,94 @@ fn random_key() -> [u8; 32] {
 fn emulator() -> Option<String> {
     std::env::var("STORAGE_EMULATOR_HOST").ok().filter(|host| !host.trim().is_empty())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder_spec() -> JudgeSpec {
+        JudgeSpec { from_folder: true, ..JudgeSpec::standard() }
+    }
+
+    #[test]
+    fn where_a_folder_sends_what_agents_say_is_told() {
+        let told = |spec: JudgeSpec| Judges::destination(&spec);
+        assert_eq!(told(JudgeSpec::standard()), None);
+        assert_eq!(told(JudgeSpec { provider: Some(Provider::Replay), ..folder_spec() }), None);
+        let url = Some("https://own.example/v1".to_string());
+        let (project, key_env) = (Some("p".to_string()), Some("KEY".to_string()));
+        assert_eq!(
+            told(JudgeSpec { url, project, key_env, ..folder_spec() }).unwrap(),
+            "send what agents say to https://own.example/v1 in the project p with the key in KEY"
+        );
+        assert_eq!(
+            told(JudgeSpec { provider: Some(Provider::Openai), ..folder_spec() }).unwrap(),
+            "send what agents say to openai's own address"
+        );
+        assert!(
+            told(folder_spec()).unwrap().ends_with("the own address of whichever provider a model is of")
+        );
+    }
+
+    #[test]
+    fn a_model_with_a_project_of_its_own_is_told() {
+        let whole = "projects/p/locations/eu/models/m";
+        let told = Some(format!("send what agents say to the model {whole}"));
+        assert_eq!(Judges::destination_of_model(whole), told);
+        assert_eq!(Judges::destination_of_model(&format!("vertex_ai/{whole}")), told);
+        assert_eq!(Judges::destination_of_model("gemini-2.5-flash"), None);
+    }
+
+    #[test]
+    fn what_was_not_allowed_is_no_model() {
+        let spec = JudgeSpec { url: Some("http://127.0.0.1:1/".into()), ..folder_spec() };
+        let spec = JudgeSpec { provider: Some(Provider::Ollama), ..spec };
+        let error = Judges::new(&spec, None).is_configured("m").unwrap_err();
+        assert_eq!(error.message, "it was not allowed to send what agents say to http://127.0.0.1:1/");
+        let destinations = Judges::destination(&spec).into_iter().collect();
+        let allowed =
+            Judges::new(&spec, None).with_grant(JudgeGrant { destinations, ..JudgeGrant::default() });
+        assert_eq!(allowed.is_configured("m"), Ok(()));
+    }
+
+    #[tokio::test]
+    async fn a_recorded_judge_needs_no_model() {
+        let folder = tempfile::tempdir().unwrap();
+        let recording = Some(folder.path().join("none.jsonl"));
+        let spec = JudgeSpec { provider: Some(Provider::Replay), recording, ..JudgeSpec::standard() };
+        let recorded = Judges::new(&spec, None);
+        assert!(recorded.is_replay() && Judges::is_recorded(&spec));
+        assert_eq!(recorded.is_configured("no/such"), Ok(()));
+        assert_eq!(recorded.model_for(&JudgeOptions::default()), "recorded answers");
+        assert!(recorded.ready("m").await.unwrap_err().message.contains("none.jsonl"));
+        let asked = Judges::new(&JudgeSpec::standard(), None);
+        assert!(!asked.is_replay() && !Judges::is_recorded(asked.spec()));
+        assert!(asked.is_configured("no/such").is_err());
+    }
+
+    #[test]
+    fn a_model_of_the_configuration_is_used_instead_of_that_of_a_criterion() {
+        let model = |of_spec: Option<&str>, of_criterion: Option<&str>| {
+            let spec = JudgeSpec { model: of_spec.map(str::to_string), ..JudgeSpec::standard() };
+            let options = JudgeOptions { model: of_criterion.map(str::to_string), ..JudgeOptions::default() };
+            Judges::new(&spec, None).model_for(&options)
+        };
+        assert_eq!((model(Some("a"), Some("b")), model(None, Some("b"))), ("a".to_string(), "b".to_string()));
+        assert_eq!(model(None, None), JudgeOptions::MODEL);
+    }
+
+    /// Without the secret of its codes, the cache is of no use.
+    #[test]
+    fn a_cache_that_cannot_be_used_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let usable = Judges::new(&JudgeSpec::standard(), Some(Answers::below(folder.path().join("judge"))));
+        assert!(usable.cache_problem().is_none() && usable.answers.is_some());
+        let file = folder.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        let unusable = Judges::new(&JudgeSpec::standard(), Some(Answers::below(file.clone())));
+        assert!(unusable.cache_problem().is_some_and(|why| why.contains(&*file.to_string_lossy())));
+        assert!(unusable.answers.is_none());
+        let without = JudgeSpec { cache: false, ..JudgeSpec::standard() };
+        assert!(Judges::new(&without, Some(Answers::below(file))).cache_problem().is_none());
+    }
+}

@@ -128,7 +128,8 @@ mod tests {
         let own = JudgeSpec { key_env: Some("JUDGE_KEY".into()), ..JudgeSpec::standard() };
         let keys = Keys::of_file(Path::new("/w/.env"), text, &own);
         assert!(keys.words().contains(&"JUDGE_KEY".to_string()));
-        assert!(!format!("{keys:?}").contains("canary"));
+        let shown = format!("{keys:?}");
+        assert!(shown.contains("GEMINI_API_KEY") && shown.contains("/w/.env") && !shown.contains("canary"));
         let sentence =
             "GOOGLE_CLOUD_PROJECT='p of /w/.env to ask nothing at all'\nGOOGLE_CLOUD_LOCATION=us-central1";
         let keys = Keys::of_file(Path::new("/w/.env"), sentence, &own);

@@ -351,8 +351,7 @@ mod tests {
         JudgeSpec { prices: Some((1.0, 10.0)), spending_limit: Some(limit), ..JudgeSpec::standard() }
     }
 
-    /// Sends a question at most `attempts` times.
-    async fn ask(base: &Url, budget: &Budget, attempts: u32) -> JudgeError {
+    fn model_at(base: &Url, gate: Arc<Gate>) -> Model {
         let endpoint = Endpoint {
             provider: Provider::Ollama,
             model: "m".into(),
@@ -361,11 +360,68 @@ mod tests {
             service: false,
             place: None,
         };
-        let model = Model::new(endpoint, &spec(0.0), Arc::new(Gate::new(1, None))).unwrap();
+        Model::new(endpoint, &spec(0.0), gate).unwrap()
+    }
+
+    /// Settings with which a question is sent at most `attempts` times.
+    fn attempts(attempts: u32) -> Settings {
         let retries = serde_json::json!({"attempts": attempts, "initial_delay": 0, "max_delay": 0});
         let config = serde_json::json!({"http_options": {"timeout": 2000, "retry_options": retries}});
-        let settings = Settings::new(config.as_object().unwrap());
-        model.ask(Prompt { text: "?", schema: None }, &settings, budget).await.0.unwrap_err()
+        Settings::new(config.as_object().unwrap())
+    }
+
+    /// Sends a question at most `count` times.
+    async fn ask(base: &Url, budget: &Budget, count: u32) -> JudgeError {
+        let model = model_at(base, Arc::new(Gate::new(1, None)));
+        model.ask(Prompt { text: "?", schema: None }, &attempts(count), budget).await.0.unwrap_err()
+    }
+
+    /// The answer of a server, with a header and a body.
+    fn reply(status: &str, header: &str, body: &str) -> &'static str {
+        format!(
+            "HTTP/1.1 {status}\r\nConnection: close\r\n{header}Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .leak()
+    }
+
+    #[tokio::test]
+    async fn a_long_delay_that_a_server_requests_ends_all_requests() {
+        let budget = Budget::of(&JudgeSpec::standard());
+        for (seconds, is_open) in [(LONGEST_DELAY.as_secs(), true), (LONGEST_DELAY.as_secs() + 1, false)] {
+            let server = server(reply("429 x", &format!("Retry-After: {seconds}\r\n"), "{}"));
+            let gate = Arc::new(Gate::new(1, None));
+            let model = model_at(&server.base, gate.clone());
+            let prompt = Prompt { text: "?", schema: None };
+            let error = model.ask(prompt, &attempts(1), &budget).await.0.unwrap_err();
+            assert_eq!(error.retry_after, Some(Duration::from_secs(seconds)));
+            assert_eq!(gate.enter().await.is_ok(), is_open, "{seconds}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_question_that_is_rejected_with_a_schema_is_sent_without_it() {
+        let rejecting = server(reply("400 x", "", "{}"));
+        let budget = Budget::of(&JudgeSpec::standard());
+        let (model, schema) =
+            (model_at(&rejecting.base, Arc::new(Gate::new(1, None))), serde_json::json!({"type": "object"}));
+        let prompt = Prompt { text: "?", schema: Some(&schema) };
+        let (answer, asking) = model.ask(prompt, &attempts(1), &budget).await;
+        assert_eq!((answer.unwrap_err().fault, asking.retries), (Fault::Rejected, 0));
+        assert_eq!(rejecting.requests.load(Ordering::SeqCst), 2);
+        assert_eq!(model.mode.get(), None);
+    }
+
+    #[tokio::test]
+    async fn the_form_of_answers_is_known_after_one_with_a_schema() {
+        let answering = server(reply("200 x", "", r#"{"message": {"content": "yes"}}"#));
+        let budget = Budget::of(&JudgeSpec::standard());
+        let (model, schema) =
+            (model_at(&answering.base, Arc::new(Gate::new(1, None))), serde_json::json!({"type": "object"}));
+        for (schema, mode) in [(None, None), (Some(&schema), Some(FormMode::Schema))] {
+            let answer = model.ask(Prompt { text: "?", schema }, &attempts(1), &budget).await.0.unwrap();
+            assert_eq!((answer.text, model.mode.get()), (Ok("yes".to_string()), mode.as_ref()));
+        }
     }
 
     #[tokio::test]
@@ -402,6 +458,71 @@ mod tests {
             // The limit is reached if the request was charged.
             assert_eq!(budget.reserve(1).await.is_err(), is_charged, "{error}");
         }
+    }
+
+    #[test]
+    fn a_secret_in_the_address_is_masked() {
+        let masked = |address: &str, text: &str| {
+            model_at(&Url::parse(address).unwrap(), Arc::new(Gate::new(1, None))).mask(text)
+        };
+        let secret = "http://me:canary-pass-17@127.0.0.1:1/";
+        assert_eq!(masked(secret, "not with canary-pass-17"), "not with [redacted]");
+        assert_eq!(masked("http://127.0.0.1:1/", "not with canary-pass-17"), "not with canary-pass-17");
+    }
+
+    #[test]
+    fn chances_are_between_0_and_1() {
+        let chances: Vec<f64> = (0..200).map(|_| chance()).collect();
+        assert!(chances.iter().all(|one| (0.0..=1.0).contains(one)));
+        assert!(chances.iter().any(|one| *one < 0.5) && chances.iter().any(|one| *one > 0.5));
+    }
+
+    #[test]
+    fn the_costs_of_all_requests_are_added() {
+        let mut asking = Asking::default();
+        let mut after = |cost: Option<f64>| {
+            asking.add(cost);
+            asking.cost
+        };
+        assert_eq!(
+            [after(None), after(Some(0.5)), after(None), after(Some(0.25))],
+            [None, Some(0.5), Some(0.5), Some(0.75)]
+        );
+    }
+
+    #[tokio::test]
+    async fn the_number_of_attempts_is_told() {
+        let failing = server(reply("503 x", "", "{}"));
+        let budget = Budget::of(&JudgeSpec::standard());
+        let message = |error: JudgeError| error.message;
+        let once = message(ask(&failing.base, &budget, 1).await);
+        assert_eq!(once, "the judge answered 503: {}");
+        assert_eq!(message(ask(&failing.base, &budget, 3).await), format!("{once} (3 attempts)"));
+        assert_eq!(failing.requests.load(Ordering::SeqCst), 4);
+    }
+
+    #[tokio::test]
+    async fn a_redirect_names_the_other_host() {
+        let elsewhere = server(reply("302 x", "Location: https://other.example/x\r\n", "")).base;
+        let budget = Budget::of(&JudgeSpec::standard());
+        let error = ask(&elsewhere, &budget, 1).await.message;
+        assert!(
+            error.starts_with("the judge redirects to other.example; keys are not sent there"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn keys_are_sent_as_their_protocols_want_it() {
+        let key = |name: &'static str| (name, Secret::new("k".into()));
+        let sent = headers(&[key("authorization"), key("x-api-key")], &[("x-version", "1")]).unwrap();
+        assert_eq!(sent["authorization"], "Bearer k");
+        assert_eq!(sent["x-api-key"], "k");
+        assert!(sent["authorization"].is_sensitive() && sent["x-api-key"].is_sensitive());
+        assert_eq!(sent["x-version"], "1");
+        assert_eq!(sent.len(), 3);
+        let wrong = headers(&[("x-api-key", Secret::new("a\nb".into()))], &[]).unwrap_err();
+        assert!(wrong.message.contains("not allowed in a header"), "{wrong}");
     }
 
     #[tokio::test]

@@ -196,6 +196,11 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn a_program_that_said_nothing_adds_nothing() {
+        assert_eq!(stderr_tail(&Tail::default()).await, "");
+    }
+
     #[test]
     fn no_part_of_a_key_is_shown_where_an_output_is_cut() {
         let key = "sk-canary-0123456789-abcdefghijklmnop";

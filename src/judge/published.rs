@@ -128,6 +128,7 @@ mod tests {
         for _ in 0..3 {
             let error = prompts.get("coherence", Some(host.clone()), without_delay(1)).await.unwrap_err();
             assert_eq!(error.fault, Fault::Unavailable, "{error}");
+            assert!(error.message.ends_with("the response status is 500 Internal Server Error"), "{error}");
         }
         served.join().unwrap();
     }

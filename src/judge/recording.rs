@@ -57,3 +57,39 @@ impl Recording {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::QuestionId;
+    use serde_json::json;
+
+    #[test]
+    fn an_answer_is_that_to_the_question() {
+        let recorded = |turn: usize, about: Option<&str>, replies: &[&str]| {
+            let answers =
+                json!({"eval_id": "a", "metric": "m", "turn": turn, "about": about, "replies": replies});
+            serde_json::from_value::<RecordedResponses>(answers).unwrap()
+        };
+        let answers = vec![
+            recorded(1, Some("tone"), &["first"]),
+            recorded(1, Some("facts"), &["second", "third"]),
+            recorded(2, None, &["any"]),
+        ];
+        let recording = Recording { of_case: [("a".to_string(), answers)].into_iter().collect() };
+        let reply = |metric: &str, turn: usize, about: &str, sample: u32| {
+            let id = QuestionId { turn, ..QuestionId::default() };
+            let (prompt, identity, shape) = ("", None, None);
+            let asking = SampleRequest { eval_id: "a", metric, id, about, sample, prompt, identity, shape };
+            let answer = recording.answer(asking);
+            assert_eq!(answer.spent.asked, u32::from(answer.text.is_ok()));
+            answer.text.map_err(|error| error.message)
+        };
+        assert_eq!(reply("m", 0, "tone", 1), Ok("first".to_string()));
+        assert_eq!(reply("m", 0, "facts", 2), Ok("third".to_string()));
+        assert_eq!(reply("m", 1, "tone", 1), Ok("any".to_string()));
+        assert_eq!(reply("n", 0, "tone", 1).unwrap_err(), "no recorded answer for n of a in turn 1");
+        assert_eq!(reply("m", 2, "tone", 1).unwrap_err(), "no recorded answer for m of a in turn 3");
+        assert_eq!(reply("m", 0, "tone", 2).unwrap_err(), "only 1 answers are recorded for m of a");
+    }
+}

@@ -71,3 +71,42 @@ fn agent_data(turns: &[Invocation]) -> Value {
 fn text(turn: &Invocation) -> Option<Value> {
     turn.final_response.as_ref().map(|content| content.scored_text().into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Content, ToolCall, Trajectory};
+
+    fn turn(said: &str, response: &str, trajectory: Trajectory) -> Invocation {
+        Invocation {
+            user: Content::text("user", said),
+            final_response: Some(Content::text("model", response)),
+            trajectory,
+            ..Invocation::default()
+        }
+    }
+
+    #[test]
+    fn a_program_receives_the_criterion_and_the_turns() {
+        let mut criterion = Criterion::new("own", Some(0.5));
+        let call = ToolCall { name: "find".into(), ..ToolCall::default() };
+        let listed = Trajectory::Listed { calls: vec![call], responses: Vec::new(), texts: Vec::new() };
+        let (expected, actual) = ([turn("hi", "wanted", Trajectory::Unknown)], [turn("hi", "given", listed)]);
+        let evidence = Evidence::turns(Some(&expected), &actual);
+        let sent = request(&criterion, "a", &evidence);
+        assert_eq!((&sent["metric"], &sent["eval_id"]), (&json!("own"), &json!("a")));
+        assert_eq!(sent["criterion"], json!({"threshold": 0.5}));
+        let instance = &sent["instance"];
+        let texts = ["prompt", "reference", "response"].map(|name| instance[name].as_str().unwrap());
+        assert_eq!(texts, ["hi", "wanted", "given"]);
+        let events = instance["agent_data"]["turns"][0]["events"].as_array().unwrap();
+        let authors: Vec<&str> = events.iter().map(|event| event["author"].as_str().unwrap()).collect();
+        assert_eq!(authors, ["user", "agent", "agent"]);
+        assert_eq!(events[1]["content"]["parts"][0]["function_call"]["name"], "find");
+        criterion.threshold = None;
+        assert_eq!(request(&criterion, "a", &evidence)["criterion"], Value::Null);
+        criterion.options.insert("threshold".into(), json!(0.9));
+        criterion.threshold = Some(0.5);
+        assert_eq!(request(&criterion, "a", &evidence)["criterion"], json!({"threshold": 0.9}));
+    }
+}

@@ -54,6 +54,43 @@ fn spec(text: &str) -> Result<Value, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    /// What the answer of a server with this head means.
+    async fn failure(head: &'static str) -> JudgeError {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let host = format!("http://{}/", listener.local_addr().unwrap());
+        let served = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let (mut request, mut buffer) = (Vec::new(), [0; 4096]);
+            while !request.ends_with(b"\r\n\r\n") {
+                let read = stream.read(&mut buffer).unwrap();
+                request.extend_from_slice(&buffer[..read]);
+            }
+            write!(stream, "HTTP/1.1 {head}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").unwrap();
+            String::from_utf8(request).unwrap()
+        });
+        let error = fetch("tone", Some(&host)).await.unwrap_err();
+        assert!(served.join().unwrap().starts_with(&format!("GET /{FOLDER}/tone/v1.yaml HTTP/1.1")));
+        error
+    }
+
+    #[tokio::test]
+    async fn a_failure_that_may_pass_is_told_from_one_that_does_not() {
+        for (head, may_retry) in [
+            ("408 x", true),
+            ("429 x", true),
+            ("500 x", true),
+            ("503 x", true),
+            ("403 x", false),
+            ("404 x", false),
+        ] {
+            assert_eq!(failure(head).await.may_retry(), may_retry, "{head}");
+        }
+        let error = failure("503 x\r\nRetry-After: 7").await;
+        assert_eq!(error.retry_after, Some(Duration::from_secs(7)));
+    }
 
     #[test]
     fn a_metrics_file_becomes_what_the_service_takes() {

@@ -231,6 +231,85 @@ mod tests {
         assert!(read(other).unwrap_err().contains("ROBOT"));
     }
 
+    fn scenario() -> Value {
+        json!({"starting_prompt": "hi", "conversation_plan": "p"})
+    }
+
+    #[test]
+    fn a_conversation_of_one_turn_needs_no_model() {
+        let judges = Judges::new(&crate::domain::JudgeSpec::standard(), None);
+        let can_play = |most_turns: i64| {
+            let spec = UserSpec {
+                most_turns: Some(most_turns),
+                model: Some("no/such".into()),
+                ..UserSpec::default()
+            };
+            let user = SimulatedUser::of(&scenario(), &spec).unwrap();
+            assert_eq!(user.limit(), spec.limit());
+            user.can_play(&judges).is_ok()
+        };
+        assert_eq!((can_play(1), can_play(2), can_play(-1)), (true, false, false));
+    }
+
+    #[tokio::test]
+    async fn messages_are_those_of_their_turns() {
+        use crate::domain::{JudgeSpec, Provider};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("recorded.jsonl");
+        let answers = [(2, "second"), (3, "</FINISHED>")].map(|(turn, reply)| {
+            json!({"eval_id": "a", "metric": "user", "turn": turn, "replies": [reply]}).to_string()
+        });
+        std::fs::write(&path, answers.join("\n")).unwrap();
+        let recorded =
+            JudgeSpec { provider: Some(Provider::Replay), recording: Some(path), ..JudgeSpec::standard() };
+        let (judges, spec) =
+            (Judges::new(&recorded, None), UserSpec { most_turns: Some(4), ..UserSpec::default() });
+        let user = SimulatedUser::of(&scenario(), &spec).unwrap();
+        let turns = vec![Invocation::default(); 4];
+        let mut said = Vec::new();
+        for done in 0..=4 {
+            let playing = Playing { eval_id: "a", attempt: 2 };
+            said.push(user.next(&judges, playing, &turns[..done]).await.text.map_err(|error| error.message));
+        }
+        let message = |text: &str| Ok(Some(text.to_string()));
+        assert_eq!(said[..3], [message("hi"), message("second"), Ok(None)]);
+        assert!(said[3].is_err(), "nothing is recorded for turn 4");
+        assert_eq!(said[4], Ok(None), "the limit is reached");
+    }
+
+    #[test]
+    fn calls_are_in_the_history_on_request() {
+        use crate::domain::{Content, Part, ToolCall, ToolResponse, Trajectory};
+        let call = ToolCall {
+            name: "find".into(),
+            args: json!({"n": 1}).as_object().cloned(),
+            ..ToolCall::default()
+        };
+        let answer =
+            ToolResponse { name: "find".into(), response: json!({"found": true}), ..ToolResponse::default() };
+        let parts = vec![
+            Part { call: Some(call), ..Part::default() },
+            Part { response: Some(answer), ..Part::default() },
+        ];
+        let content = Some(Content { parts, ..Content::default() });
+        let event = InvocationEvent { author: "booker".into(), content, ..InvocationEvent::default() };
+        let turn = Invocation {
+            user: Content::text("user", "hi"),
+            final_response: Some(Content::text("model", "done")),
+            trajectory: Trajectory::Events(vec![event]),
+            ..Invocation::default()
+        };
+        let history = |sees_calls: bool| {
+            let spec = UserSpec { sees_calls, ..UserSpec::default() };
+            SimulatedUser::of(&scenario(), &spec).unwrap().history(std::slice::from_ref(&turn))
+        };
+        assert_eq!(history(false), "user: hi\n\nbooker: done");
+        assert_eq!(
+            history(true),
+            "user: hi\n\nbooker called find({\"n\":1})\n\nfind returned {\"found\":true}\n\nbooker: done"
+        );
+    }
+
     #[test]
     fn ones_own_instructions_are_filled_in_once() {
         let said = jinja(

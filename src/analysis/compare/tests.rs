@@ -345,6 +345,28 @@ fn evidence_that_no_case_can_have_is_said() {
     );
 }
 
+#[test]
+fn evidence_that_one_case_cannot_have_is_said_where_a_case_is_unclear() {
+    let words = |after: (usize, usize)| compared(&run_of(&[(1, 1)]), &run_of(&[after])).undecidable_words();
+    assert_eq!(
+        words((0, 3)).unwrap(),
+        "with at most 1 and 3 attempts of a case, one case in which all passed before and none now could be noise \
+         (p 0.2500): run more attempts"
+    );
+    assert_eq!(words((3, 3)), None);
+    // Nothing is said about runs without a comparable case.
+    let rule = ComparisonRule { evidence: ChangeEvidence::Significant, ..ComparisonRule::default() };
+    assert_eq!(compare_runs(&run_of(&[]), &run_of(&[]), &rule).undecidable_words(), None);
+}
+
+#[test]
+fn a_case_that_broke_is_lost() {
+    let (before, after) = (run_of(&[(5, 5), (5, 5)]), run_of(&[(0, 5), (5, 5)]));
+    let found = compared(&before, &after);
+    let lost: Vec<_> = found.lost(&before, &after).map(|case| case.after).collect();
+    assert_eq!((count(&found, CaseFate::Broke), lost), (1, vec![Some(0)]));
+}
+
 /// The level is a promise: of pairs of runs of an agent that did not change, at most that share has a case that broke, or a rate
 /// that fell significantly, whichever attempts were not evaluated.
 #[test]
@@ -474,7 +496,7 @@ fn quarantined_cases_are_not_in_the_change_of_the_rate() {
     let (before, after) = (run_of(&counts), run_of(&lost));
     assert!(compared(&before, &after).fall().is_some());
     let found = compared(&before, &quarantined(&after));
-    assert_eq!((found.fall(), found.lost(&before, &quarantined(&after)).count()), (None, 0));
+    assert_eq!((found.rate_change, found.lost(&before, &quarantined(&after)).count()), (None, 0));
 }
 
 /// The difference that is shown has the sign of the test: with unweighted means the case with few attempts would decide.
@@ -509,4 +531,148 @@ fn the_order_of_criteria_is_no_other_criteria_and_stubs_are_known_of_the_baselin
         |after: &RunState| compare_runs(baseline, after, &ComparisonRule::default()).cases[0].changed.clone();
     assert_eq!(changed(&after), []);
     assert_eq!(changed(&with(["m", "n"], Some("2"))), [ChangedCondition::Tools]);
+}
+
+#[test]
+fn another_judge_is_told_of_judged_cases() {
+    let judged = |model: &str, is_judged: bool| {
+        let mut state = run(&[("s", "a", "1", &[])], |plan| plan.judge.model = Some(model.to_string()));
+        let criterion = Criterion::new("m", Some(0.5));
+        let mut metric = unscored(&criterion, 0, Status::Passed, "");
+        metric.judgement = is_judged.then(Default::default);
+        let key = AttemptKey { case: 0, attempt: 1 };
+        let attempt = Attempt { status: Status::Passed, metrics: vec![metric], ..Attempt::blank(key, "a") };
+        state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+        state
+    };
+    let rule = ComparisonRule::default();
+    let (before, same, other) = (judged("x", true), judged("x", true), judged("y", true));
+    let conditions = RunConditions::of(&before);
+    let pinned = judged("another one", true);
+    for from in [RunToCompare::from(&before), RunToCompare { state: &pinned, conditions: Some(&conditions) }]
+    {
+        let changed = |after: &RunState| compare_runs(from, after, &rule).cases[0].changed.clone();
+        assert_eq!(changed(&same), []);
+        assert_eq!(changed(&other), [ChangedCondition::Judge]);
+    }
+    let once = compare_runs(&judged("x", true), &judged("y", false), &rule);
+    assert_eq!(once.cases[0].changed, [ChangedCondition::Judge], "one of the results is of a judge");
+    let unjudged = compare_runs(&judged("x", false), &judged("y", false), &rule);
+    assert_eq!(
+        (&unjudged.cases[0].changed[..], &unjudged.metrics[..]),
+        (&[][..], &[][..]),
+        "no score is compared"
+    );
+}
+
+#[test]
+fn another_agent_and_another_variant_are_told() {
+    let cases: &[Case] = &[("s", "a", "1", &[true])];
+    let (before, saved) = (run(cases, |_| {}), run(cases, |plan| plan.sets[0].agent = AgentSpec::Saved));
+    let changed = |before: RunToCompare, after: &RunState| {
+        compare_runs(before, after, &ComparisonRule::default()).cases[0].changed.clone()
+    };
+    assert_eq!(changed((&before).into(), &before), []);
+    assert_eq!(changed((&before).into(), &saved), [ChangedCondition::Agent]);
+    let conditions = RunConditions::of(&before);
+    fn of_baseline<'a>(state: &'a RunState, conditions: &'a RunConditions) -> RunToCompare<'a> {
+        RunToCompare { state, conditions: Some(conditions) }
+    }
+    assert_eq!(changed(of_baseline(&saved, &conditions), &before), []);
+    assert_eq!(changed(of_baseline(&saved, &conditions), &saved), [ChangedCondition::Agent]);
+    let variants = vec![Some("polite".to_string())];
+    let other = RunConditions { variants, ..conditions.clone() };
+    assert_eq!(changed(of_baseline(&saved, &other), &before), [ChangedCondition::Variant]);
+    let agents = ["a", "a", "b"].map(str::to_string).to_vec();
+    assert_eq!(of_baseline(&saved, &RunConditions { agents, ..conditions }).agent_label(), "a, b");
+    assert_eq!(RunToCompare::from(&saved).agent_label(), saved.plan.agent_label());
+}
+
+#[test]
+fn a_case_whose_content_differs_is_edited_unless_both_runs_are_of_saved_responses() {
+    let saved = |plan: &mut RunPlan| plan.sets[0].agent = AgentSpec::Saved;
+    let (old, new): (&[Case], &[Case]) =
+        (&[("s", "a", "1@old response", &[false])], &[("s", "a", "1@new response", &[true])]);
+    let fate = |before: &RunState, after: &RunState| compared(before, after).cases[0].fate;
+    assert_eq!(fate(&run(old, saved), &run(new, saved)), CaseFate::Fixed);
+    assert_eq!(fate(&run(old, saved), &run(new, |_| {})), CaseFate::Edited);
+    assert_eq!(fate(&run(old, |_| {}), &run(new, saved)), CaseFate::Edited);
+}
+
+#[test]
+fn cases_that_passed_in_both_runs_do_not_count_as_changes() {
+    let before = [vec![(1, 1); 10], vec![(0, 1)]].concat();
+    let after = [vec![(0, 1); 6], vec![(1, 1); 5]].concat();
+    let found = compared(&run_of(&before), &run_of(&after));
+    assert_eq!(found.overall.passed, (10, 5));
+    let p = crate::analysis::statistics::mcnemar(6, 1);
+    assert_eq!((found.overall.test, found.overall.test.p()), (OutcomeTest::McNemar(p), Some(p)));
+    assert_eq!(found.overall.passed_words(), "10 → 5 of 11 comparable cases passed");
+    assert_eq!(found.overall.short_passed_words(), "10 → 5 of 11 passed");
+    assert!(!found.overall.is_repeated() && !found.overall.is_by_rates());
+}
+
+#[test]
+fn rates_of_cases_with_equally_many_attempts_are_not_weighted() {
+    let found = compared(&run_of(&[(1, 1), (0, 1)]), &run_of(&[(5, 5), (1, 5)])).overall;
+    assert!(found.is_by_rates() && found.is_repeated() && !found.is_weighted);
+    assert_eq!(found.passed_words(), "50.0 % → 60.0 % of attempts passed, mean over 2 comparable cases");
+    assert_eq!(found.short_passed_words(), "50.0 % → 60.0 % of attempts passed");
+}
+
+#[test]
+fn runs_without_comparable_cases_have_no_rates() {
+    let found = compared(&run_of(&[]), &run_of(&[])).overall;
+    assert_eq!((found.rates, found.rates_p, found.test, found.cases), (None, None, OutcomeTest::Equal, 0));
+    assert!(!found.is_by_rates() && !OverallChange::default().is_by_rates());
+    assert_eq!(found.passed_words(), "0 → 0 of 0 comparable cases passed");
+}
+
+#[test]
+fn names_of_tests_and_conditions() {
+    let keys = [OutcomeTest::McNemar(0.5), OutcomeTest::Rates(0.5), OutcomeTest::Equal].map(OutcomeTest::key);
+    assert_eq!(keys, [Some("mcnemar"), Some("rates"), None]);
+    let keys = [ScoreTest::Wilcoxon(0.5), ScoreTest::WithinCases(0.5), ScoreTest::Equal].map(ScoreTest::key);
+    assert_eq!(keys, [Some("wilcoxon"), Some("within_cases"), None]);
+    use ChangedCondition::{Agent, Criteria, File, Judge, Name, Tools, Variant};
+    let labels = [Criteria, Agent, Tools, Judge, Variant, Name, File].map(ChangedCondition::label);
+    assert_eq!(labels, ["criteria", "agent", "answers of tools", "judge", "variant", "name", "file"]);
+    assert!(!RateChange { before: 0.5, after: 0.5, p: 0.01 }.is_fall(), "an equal rate is no fall");
+}
+
+/// Cases whose means did not change are in no rank.
+#[test]
+fn scores_are_compared_by_the_means_of_their_cases() {
+    let (before, after) = ([2, 2, 2, 1, 1, 0], [1, 1, 0, 1, 2, 0]);
+    let of_two = |passed: [usize; 6]| run_of(&passed.map(|passed| (passed, 2)));
+    let metric = &compared(&of_two(before), &of_two(after)).metrics[0];
+    assert_eq!(metric.cases, 6);
+    assert!((metric.before - 8.0 / 12.0).abs() < 1e-12 && (metric.after - 5.0 / 12.0).abs() < 1e-12);
+    let p = crate::analysis::statistics::wilcoxon(&[-0.5, -0.5, -1.0, 0.5]).unwrap();
+    assert_eq!((metric.test, metric.test.p()), (ScoreTest::Wilcoxon(p), Some(p)));
+    let unscored = run_with(&[&[P], &[F]]);
+    assert!(compared(&unscored, &unscored).metrics.is_empty());
+}
+
+#[test]
+fn probabilities_in_words() {
+    assert_eq!(p_words(0.0001, 0.05), "p 0.0001");
+    assert_eq!(p_words(0.000_099, 0.05), "p < 0.0001");
+    assert_eq!(p_words(0.05, 0.05), "p 0.0500");
+    assert_eq!(p_words(0.051, 0.05), "p 0.0510, could be noise");
+}
+
+#[test]
+fn runs_without_a_difference_in_words() {
+    let words = |before: (usize, usize), after: (usize, usize)| {
+        let found = compared(&run_of(&[before]), &run_of(&[after]));
+        assert_eq!(found.changes_words(), "0 broke, 0 fixed");
+        found.test_words()
+    };
+    assert_eq!(words((1, 1), (1, 1)), "no case changed its outcome");
+    assert_eq!(words((2, 2), (2, 2)), "the same cases passed in all attempts");
+    assert_eq!(
+        words((1, 1), (5, 5)),
+        "by rates, because the numbers of evaluated attempts differ: 1 and 5; no rate differs"
+    );
 }

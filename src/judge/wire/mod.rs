@@ -180,6 +180,7 @@ fn count(value: Option<&Value>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn refusals_are_sorted() {
@@ -195,6 +196,106 @@ mod tests {
         assert_eq!(of(400, "[]").fault, Fault::Rejected);
         assert!(of(500, r#"{"error": "invalid JSON schema in format"}"#).fault == Fault::Rejected);
         assert_eq!(of(418, "").fault, Fault::Protocol);
+        assert_eq!(of(418, "").message, "the judge answered 418");
+        let refused = "the judge answered 403: no; the key is not accepted, or not for this model";
+        assert_eq!(of(403, "no").message, refused);
+        let quota = r#"{"error": {"code": "insufficient_quota", "message": "m"}}"#;
+        assert_eq!(of(429, quota).message, "the judge answered 429: m; the quota is used up");
+    }
+
+    fn endpoint(provider: Provider, model: &str) -> Endpoint {
+        Endpoint {
+            provider,
+            model: model.into(),
+            base: "http://localhost:1/".parse().unwrap(),
+            key: None,
+            service: false,
+            place: None,
+        }
+    }
+
+    fn body(endpoint: &Endpoint, settings: Value, schema: Option<&Value>, mode: FormMode) -> Value {
+        call(endpoint, "?", &Settings::new(settings.as_object().unwrap()), schema, mode).body.unwrap()
+    }
+
+    #[test]
+    fn a_schema_is_sent_unless_only_the_prompt_describes_the_form() {
+        use FormMode::{Prompt, Schema, Tool};
+        let schema = json!({"type": "object"});
+        for (provider, mode, place) in [
+            (Provider::Gemini, Schema, "/generationConfig/responseJsonSchema"),
+            (Provider::Openai, Schema, "/response_format/json_schema/schema"),
+            (Provider::Ollama, Schema, "/format"),
+            (Provider::Anthropic, Schema, "/output_config/format/schema"),
+            (Provider::Anthropic, Tool, "/tools/0/input_schema"),
+        ] {
+            let endpoint = endpoint(provider, "m");
+            let of = |mode: FormMode| body(&endpoint, json!({}), Some(&schema), mode);
+            assert_eq!(of(mode).pointer(place), Some(&schema), "{provider:?} {mode:?}");
+            assert_eq!(of(Prompt), body(&endpoint, json!({}), None, mode), "{provider:?}");
+            assert!(of(Prompt).pointer(place).is_none(), "{provider:?}");
+        }
+        let plain = body(&endpoint(Provider::Gemini, "m"), json!({}), None, Prompt);
+        assert_eq!(plain, json!({"contents": [{"role": "user", "parts": [{"text": "?"}]}]}));
+    }
+
+    #[test]
+    fn reasoning_models_have_their_own_settings() {
+        let settings = json!({"temperature": 0.5, "top_p": 0.9, "max_output_tokens": 9, "seed": 1});
+        for (model, reasons) in [
+            ("gpt-5-mini", true),
+            ("o3", true),
+            ("omni", false),
+            ("gpt-4o", false),
+            ("m3", false),
+            ("x", false),
+        ] {
+            let mut sent = body(&endpoint(Provider::Openai, model), settings.clone(), None, FormMode::Prompt);
+            sent.as_object_mut().unwrap().retain(|name, _| name != "model" && name != "messages");
+            let expected = match reasons {
+                true => json!({"max_completion_tokens": 9, "seed": 1}),
+                false => json!({"temperature": 0.5, "top_p": 0.9, "max_tokens": 9, "seed": 1}),
+            };
+            assert_eq!(sent, expected, "{model}");
+        }
+    }
+
+    #[test]
+    fn answers_without_a_result_are_told_apart() {
+        let of = |endpoint: &Endpoint, body: Value| read(endpoint, &body, Reading::default());
+        let openai = endpoint(Provider::Openai, "m");
+        assert_eq!(of(&openai, json!({"choices": []})).unwrap_err().fault, Fault::Protocol);
+        let answer = of(&openai, json!({"choices": [{"message": {"content": "yes"}}]})).unwrap();
+        assert_eq!(answer.text, Ok("yes".to_string()));
+        let service = Endpoint { service: true, ..endpoint(Provider::Vertex, "m") };
+        assert!(of(&service, json!({"metricResults": []})).unwrap().text.is_err());
+        assert!(of(&service, json!({"metricResults": [{"score": 1}]})).unwrap().text.is_ok());
+    }
+
+    /// An answer through a tool has the type, the name and an object.
+    #[test]
+    fn only_the_call_of_the_tool_is_an_answer() {
+        let text = |block: Value| {
+            let body = json!({"content": [block, {"type": "text", "text": "words"}]});
+            read(&endpoint(Provider::Anthropic, "m"), &body, Reading::default()).unwrap().text.unwrap()
+        };
+        let block =
+            |kind: &str, name: &str, input: Value| json!({"type": kind, "name": name, "input": input});
+        assert_eq!(text(block("tool_use", "answer", json!({"a": 1}))), r#"{"a":1}"#);
+        assert_eq!(text(block("tool_use", "other", json!({"a": 1}))), "words");
+        assert_eq!(text(block("server_tool_use", "answer", json!({"a": 1}))), "words");
+        assert_eq!(text(block("tool_use", "answer", json!(null))), "words");
+    }
+
+    #[test]
+    fn a_form_that_is_rejected_is_followed_by_a_weaker_one() {
+        use FormMode::{Prompt, Schema, Tool};
+        for (provider, after_schema) in
+            [(Provider::Anthropic, Tool), (Provider::Openai, Prompt), (Provider::Ollama, Prompt)]
+        {
+            assert_eq!(Schema.weaker(provider), Some(after_schema));
+            assert_eq!((Tool.weaker(provider), Prompt.weaker(provider)), (Some(Prompt), None));
+        }
     }
 
     #[test]

@@ -54,3 +54,30 @@ pub(super) fn read(body: &Value) -> Answer {
         output_tokens: count(body.get("eval_count")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Provider;
+
+    #[test]
+    fn options_are_sent_if_there_are_any() {
+        let endpoint = Endpoint {
+            provider: Provider::Ollama,
+            model: "m".into(),
+            base: "http://localhost:1/".parse().unwrap(),
+            key: None,
+            service: false,
+            place: None,
+        };
+        let body = |settings: Value| {
+            call(&endpoint, "?", &Settings::new(settings.as_object().unwrap()), None).body.unwrap()
+        };
+        let messages = json!([{"role": "user", "content": "?"}]);
+        assert_eq!(body(json!({})), json!({"model": "m", "messages": messages, "stream": false}));
+        assert_eq!(
+            body(json!({"max_output_tokens": 9, "seed": 1}))["options"],
+            json!({"num_predict": 9, "seed": 1})
+        );
+    }
+}

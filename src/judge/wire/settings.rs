@@ -116,6 +116,14 @@ mod tests {
     }
 
     #[test]
+    fn a_form_of_ones_own_is_known() {
+        let has_form = |written: Value| Settings::new(written.as_object().unwrap()).has_form();
+        assert!(has_form(json!({"response_mime_type": "text/plain"})));
+        assert!(has_form(json!({"responseSchema": {}})) && has_form(json!({"response_json_schema": {}})));
+        assert!(!has_form(json!({"temperature": 0.5})) && !has_form(json!({"response_schema": null})));
+    }
+
+    #[test]
     fn settings_are_read_in_both_spellings() {
         let written = json!({
             "max_output_tokens": 5, "topP": 0.5, "response_schema": {"properties": {"is_valid": {"type": "STRING"}}}, "thinking_config": {"thinking_budget": 0},
