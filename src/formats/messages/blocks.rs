@@ -2,7 +2,7 @@
 //! or of parts of Gemini.
 
 use super::message::{Message, unknown};
-use super::{calls, items, media, results};
+use super::{calls, media, results};
 use crate::domain::Part;
 use crate::formats::adk;
 use crate::formats::read::{Node, Read, ReadError};
@@ -108,7 +108,7 @@ fn add_typed(kind: &str, node: Node, out: &mut Message) -> Read<()> {
         }
         "thinking" | "reasoning" | "reasoning_text" | "thought" => {
             match text_in(node, &["thinking", "reasoning", "text"])? {
-                text if text.is_empty() => items::reasoning(node, out)?,
+                text if text.is_empty() => reasoning(node, out)?,
                 text => out.add_thought(&text),
             }
         }
@@ -143,4 +143,19 @@ pub(super) fn text_in(node: Node, keys: &[&str]) -> Read<String> {
         Value::Object(map) if map.get("value").is_some_and(Value::is_string) => found.need("value")?.str(),
         _ => Err(found.wrong("a text")),
     }
+}
+
+/// The summary and the content of reasoning: texts, or lists of blocks.
+pub(super) fn reasoning(node: Node, out: &mut Message) -> Read<()> {
+    for list in ["summary", "content"].into_iter().filter_map(|key| node.get(key)) {
+        match list.value {
+            Value::String(text) => out.add_thought(text),
+            _ => {
+                for block in list.items()? {
+                    out.add_thought(&text_in(block, &["text"])?);
+                }
+            }
+        }
+    }
+    Ok(())
 }

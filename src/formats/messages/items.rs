@@ -1,6 +1,6 @@
 //! Items of OpenAI's Responses that are not messages.
 
-use super::blocks::{looks_like_call, text_in};
+use super::blocks::{looks_like_call, reasoning};
 use super::message::{Message, MessageRole, unknown};
 use super::{calls, results};
 use crate::formats::read::{Node, Read};
@@ -38,19 +38,4 @@ pub(super) fn item(kind: &str, node: Node) -> Read<Message> {
         }
     }
     Ok(out)
-}
-
-/// The summary and the content of reasoning: texts, or lists of blocks.
-pub(super) fn reasoning(node: Node, out: &mut Message) -> Read<()> {
-    for list in ["summary", "content"].into_iter().filter_map(|key| node.get(key)) {
-        match list.value {
-            Value::String(text) => out.add_thought(text),
-            _ => {
-                for block in list.items()? {
-                    out.add_thought(&text_in(block, &["text"])?);
-                }
-            }
-        }
-    }
-    Ok(())
 }
