@@ -4,7 +4,6 @@ use super::blocks::{looks_like_call, reasoning};
 use super::message::{Message, MessageRole, unknown};
 use super::{calls, results};
 use crate::formats::read::{Node, Read};
-use serde_json::Value;
 
 /// Reads an item. One of an unknown type is displayed; if it is a call, the calls of its turn are unknown.
 pub(super) fn item(kind: &str, node: Node) -> Read<Message> {
