@@ -222,6 +222,11 @@ fn timeless(mut report: Value) -> Value {
                 *metric = Value::Null;
             }
         }
+        for turn in case["invocations"].as_array_mut().unwrap() {
+            for step in turn["actual"]["steps"].as_array_mut().into_iter().flatten() {
+                step["at_s"] = Value::Null;
+            }
+        }
     }
     report
 }
