@@ -10,6 +10,7 @@ pub mod adk;
 mod agents_cli;
 mod answers;
 pub mod form;
+mod head;
 mod index;
 pub mod json;
 mod chat_log;
@@ -49,6 +50,7 @@ pub use edit::{
 };
 pub use foreign::{ReadAs, of_bytes as what_bytes_are};
 pub use form::Form;
+pub use head::{HEAD, decoded_text, is_utf16};
 pub use messages::{
     Message, MessageRole, StateBefore, StoredSession, first_words, read_message, read_session,
     saved_conversations,
@@ -64,6 +66,6 @@ pub use problem::FileProblem;
 pub use read::ReadError;
 pub use recorded_cases::RecordedCase;
 pub use set_file::SetFile;
-pub use sniff::{ARCHIVES, DATA, FileContent, HEAD, content_of, decoded_text, is_utf16};
+pub use sniff::{ARCHIVES, DATA, FileContent, content_of};
 pub use source::{Pieces, Source};
 pub use vertex::ColumnMap;

@@ -1,8 +1,8 @@
 //! Detection of files that evaltrail wrote and that contain results, by their first bytes. They are not data sets,
 //! although some have the columns of one.
 
+use super::head::{HEAD, decoded_text};
 use super::index;
-use super::sniff::{HEAD, decoded_text};
 use flate2::read::GzDecoder;
 use std::io::Read;
 

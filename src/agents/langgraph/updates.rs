@@ -7,14 +7,15 @@ use crate::formats::MessageRole;
 use crate::formats::adk::Event;
 use serde_json::Value;
 use std::collections::HashSet;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Reads the messages in the updates of a graph's nodes. The update of a graph repeats the messages of its subgraphs, and
 /// may repeat those of the whole thread: each message is read once, by its id, and only those after the user's last one.
 #[derive(Debug, Default)]
 pub(super) struct Updates {
     seen: HashSet<String>,
-    /// The texts, calls and results that were read from messages without an id.
-    anonymous: Vec<Content>,
+    /// Digests of the texts, calls and results that were read from messages without an id.
+    anonymous: Vec<u64>,
     /// Whether a text of the agent was read in this turn.
     pub(super) has_response: bool,
     /// Whether the last text of the agent in this turn is a refusal.
@@ -61,7 +62,7 @@ impl Updates {
             let is_text = content.has_text() && content.calls().next().is_none();
             self.has_response |= is_text && !event.is_intermediate;
             if is_anonymous {
-                self.anonymous.push(content.clone());
+                self.anonymous.push(digest(content));
             }
         }
     }
@@ -75,8 +76,8 @@ impl Updates {
                 continue;
             }
             for event in message.events("agent") {
-                let same = self.anonymous.iter().position(|known| Some(known) == event.content.as_ref());
-                match same {
+                let of_event = event.content.as_ref().map(digest);
+                match self.anonymous.iter().position(|known| Some(*known) == of_event) {
                     Some(at) => drop(self.anonymous.remove(at)),
                     None => events.push(event),
                 }
@@ -84,6 +85,10 @@ impl Updates {
         }
         events
     }
+}
+
+fn digest(content: &Content) -> u64 {
+    xxh3_64(&serde_json::to_vec(content).unwrap_or_default())
 }
 
 /// The messages of an update, a list or a single one, after the last one of the user.
