@@ -90,7 +90,7 @@ mod tests {
     fn a_program_receives_the_criterion_and_the_turns() {
         let mut criterion = Criterion::new("own", Some(0.5));
         let call = ToolCall { name: "find".into(), ..ToolCall::default() };
-        let listed = Trajectory::Listed { calls: vec![call], responses: Vec::new() };
+        let listed = Trajectory::Listed { calls: vec![call], responses: Vec::new(), texts: Vec::new() };
         let (expected, actual) = ([turn("hi", "wanted", Trajectory::Unknown)], [turn("hi", "given", listed)]);
         let evidence = Evidence::turns(Some(&expected), &actual);
         let sent = request(&criterion, "a", &evidence);

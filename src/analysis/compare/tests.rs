@@ -579,10 +579,10 @@ fn another_agent_and_another_variant_are_told() {
     assert_eq!(changed(of_baseline(&conditions), &before), []);
     assert_eq!(changed(of_baseline(&conditions), &saved), [ChangedCondition::Agent]);
     let variants = vec![Some("polite".to_string())];
-    let other = RunConditions { variants, ..conditions };
+    let other = RunConditions { variants, ..conditions.clone() };
     assert_eq!(changed(of_baseline(&other), &before), [ChangedCondition::Variant]);
     let agents = ["a", "a", "b"].map(str::to_string).to_vec();
-    assert_eq!(of_baseline(&RunConditions { agents, ..other }).agent_label(), "a, b");
+    assert_eq!(of_baseline(&RunConditions { agents, ..other.clone() }).agent_label(), "a, b");
     assert_eq!(RunToCompare::from(&saved).agent_label(), saved.plan.agent_label());
 }
 
