@@ -575,14 +575,16 @@ fn another_agent_and_another_variant_are_told() {
     assert_eq!(changed((&before).into(), &before), []);
     assert_eq!(changed((&before).into(), &saved), [ChangedCondition::Agent]);
     let conditions = RunConditions::of(&before);
-    let of_baseline = |conditions| RunToCompare { state: &saved, conditions: Some(conditions) };
-    assert_eq!(changed(of_baseline(&conditions), &before), []);
-    assert_eq!(changed(of_baseline(&conditions), &saved), [ChangedCondition::Agent]);
+    fn of_baseline<'a>(state: &'a RunState, conditions: &'a RunConditions) -> RunToCompare<'a> {
+        RunToCompare { state, conditions: Some(conditions) }
+    }
+    assert_eq!(changed(of_baseline(&saved, &conditions), &before), []);
+    assert_eq!(changed(of_baseline(&saved, &conditions), &saved), [ChangedCondition::Agent]);
     let variants = vec![Some("polite".to_string())];
     let other = RunConditions { variants, ..conditions.clone() };
-    assert_eq!(changed(of_baseline(&other), &before), [ChangedCondition::Variant]);
+    assert_eq!(changed(of_baseline(&saved, &other), &before), [ChangedCondition::Variant]);
     let agents = ["a", "a", "b"].map(str::to_string).to_vec();
-    assert_eq!(of_baseline(&RunConditions { agents, ..other.clone() }).agent_label(), "a, b");
+    assert_eq!(of_baseline(&saved, &RunConditions { agents, ..conditions }).agent_label(), "a, b");
     assert_eq!(RunToCompare::from(&saved).agent_label(), saved.plan.agent_label());
 }
 
