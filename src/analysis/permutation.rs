@@ -162,6 +162,12 @@ mod tests {
         ];
         let p = scores(&cases).unwrap();
         assert!((p - 2.0 / 18.0).abs() < 0.01, "{p} is not {}", 2.0 / 18.0);
+        let won = cases.map(|case| CaseScores { before: case.after, after: case.before });
+        let p = scores(&won).unwrap();
+        assert!((p - 2.0 / 18.0).abs() < 0.01, "{p} is not {}", 2.0 / 18.0);
+        // No permutation is as extreme: only the assignment itself counts.
+        let extreme = vec![CaseScores { before: vec![1.0], after: vec![0.0; 5] }; 20];
+        assert_eq!(scores(&extreme), Some(2.0 / (PERMUTATIONS.1 + 1) as f64));
     }
 
     /// The differences of the means of a case for all assignments of its scores to the runs.
@@ -236,6 +242,42 @@ mod tests {
             let (p, expected) = (scores(&cases).unwrap(), permutation_p(&mut strata, observed));
             assert!((p - expected).abs() < 0.03, "{p} is not {expected}");
             assert!((0.1..0.9).contains(&p), "{p}");
+        }
+    }
+
+    /// In each case one of the scores is 1: the number of cases in which it is that of the first run is binomial.
+    fn with_one_pass(of: usize, in_first: usize) -> Vec<CaseScores> {
+        let case = |at: usize| {
+            let mut after = vec![0.0; of];
+            after[0] = f64::from(u8::from(at >= in_first));
+            CaseScores { before: vec![f64::from(u8::from(at < in_first))], after }
+        };
+        (0..NORMAL_FROM).map(case).collect()
+    }
+
+    #[test]
+    fn many_cases_with_little_skewness_are_normal_and_corrected_for_skewness() {
+        let (share, count) = (1.0 / 6.0, NORMAL_FROM as f64);
+        let deviation = (count * share * (1.0 - share)).sqrt();
+        let (x, skewness) = ((180.0 - count * share) / deviation, (1.0 - 2.0 * share) / deviation);
+        let p = scores(&with_one_pass(5, 180)).unwrap();
+        assert!((p - 2.0 * edgeworth_tail(x, skewness)).abs() < 1e-9, "{p}");
+    }
+
+    #[test]
+    fn many_cases_with_much_skewness_are_permuted() {
+        let cases = with_one_pass(20, 60);
+        let mut strata: Vec<Stratum> = cases.iter().filter_map(CaseScores::stratum).collect();
+        let observed = strata.iter().map(|stratum| stratum.difference).sum();
+        assert_eq!(scores(&cases), Some(permutation_p(&mut strata, observed)));
+    }
+
+    /// The outputs of the published generator (`splitmix64.c` of Vigna) with the seed 0.
+    #[test]
+    fn random_numbers_are_splitmixs() {
+        let mut random = Random(0);
+        for bits in [0xe220_a839_7b1d_cdaf_u64, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f] {
+            assert_eq!(random.below(1 << 63) as u64, bits >> 1);
         }
     }
 

@@ -123,6 +123,28 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_that_is_not_accepted_is_told() {
+        use object_store::client::{HttpError, HttpErrorKind};
+        let address = BucketAddress::parse("s3://b/x").unwrap();
+        let refused = HttpError::new(HttpErrorKind::Unknown, Refused::Redirect("other.example".into()));
+        let error = Error::Generic { store: "s", source: Box::new(refused) };
+        let said = told(&address, &error).to_string();
+        assert!(
+            said.starts_with("s3://b/x: the store's answer is not accepted: it redirects to other.example;"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn the_environment_is_that_of_the_process() {
+        assert_eq!(
+            environment().find(|(name, _)| name == "PATH").map(|(_, value)| value),
+            std::env::var("PATH").ok()
+        );
+        assert!(environment().count() > 1);
+    }
+
+    #[test]
     fn what_a_store_answered_is_shown_without_its_xml() {
         let answer = "Error performing GET: Server returned non-2xx status code: 403 Forbidden: <Error><Message> no </Message></Error>";
         assert_eq!(shortened(answer), "the store answered 403 Forbidden: no");

@@ -375,6 +375,7 @@ fn emulator() -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::{Judging, JudgingObserver};
 
     fn folder_spec() -> JudgeSpec {
         JudgeSpec { from_folder: true, ..JudgeSpec::standard() }
@@ -398,6 +399,37 @@ mod tests {
         assert!(
             told(folder_spec()).unwrap().ends_with("the own address of whichever provider a model is of")
         );
+    }
+
+    /// Codes of another run are not those of this one.
+    #[test]
+    fn keys_of_codes_are_random() {
+        let (one, other) = (random_key(), random_key());
+        assert!(one != other && one[..16] != one[16..]);
+    }
+
+    #[tokio::test]
+    async fn judging_is_told_as_it_goes_on() {
+        struct Told(Vec<Judging>);
+        impl JudgingObserver for Told {
+            async fn judging(&mut self, judging: Judging) {
+                self.0.push(judging);
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("recorded.jsonl");
+        let valid = r#"{"reasoning": "equal", "is_the_agent_response_valid": "valid"}"#;
+        let answer = serde_json::json!({
+            "eval_id": "a right answer in other words", "metric": "final_response_match_v2", "replies": [valid],
+        });
+        std::fs::write(&path, answer.to_string()).unwrap();
+        let spec =
+            JudgeSpec { provider: Some(Provider::Replay), recording: Some(path), ..JudgeSpec::standard() };
+        let mut told = Told(Vec::new());
+        let probed = Judges::new(&spec, None).canary(&mut told).await;
+        assert_eq!((probed[0].found, probed[1].found), (Some(true), None));
+        let first = &told.0[0];
+        assert_eq!((first.turn, first.answered, first.of, first.spent.asked), (1, 1, 1, 1));
     }
 
     #[test]

@@ -676,3 +676,27 @@ fn runs_without_a_difference_in_words() {
         "by rates, because the numbers of evaluated attempts differ: 1 and 5; no rate differs"
     );
 }
+
+#[test]
+fn the_attempts_of_a_run_without_repetitions_have_no_estimates() {
+    use crate::analysis::repeated_passes;
+    let repeated = |repeat: u32| {
+        let cases: &[Case] = &[("s", "a", "1", &[true, false]), ("s", "b", "2", &[true, true])];
+        repeated_passes(&run(cases, |plan| plan.options.repeat = repeat))
+    };
+    assert_eq!(repeated(1), None);
+    let found = repeated(2).unwrap();
+    assert_eq!((found.cases, found.left_out, found.flaky, found.by_k.len()), (2, 0, 1, 2));
+}
+
+#[test]
+fn metrics_in_words() {
+    let found = compared(&run_of(&[(1, 1)]), &run_of(&[(0, 1)]));
+    let words = [ScoreTest::Equal, ScoreTest::Wilcoxon(0.5), ScoreTest::WithinCases(0.01)]
+        .map(|test| found.score_words(test));
+    assert_eq!(words, ["no score differs", "p 0.5000, could be noise", "within cases, p 0.0100"]);
+    let other = |other_options: usize| {
+        ComparedMetric { other_options, ..found.metrics[0].clone() }.other_options_words()
+    };
+    assert_eq!((other(0), other(1)), (None, Some("other options in 1 case".to_string())));
+}
