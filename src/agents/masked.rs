@@ -141,7 +141,7 @@ impl StreamedText {
             if let Some(text) = &mut part.text {
                 let mut whole = std::mem::take(held) + text;
                 secrets.mask_text(&mut whole);
-                *held = whole.split_off(secrets.open_end(&whole));
+                *held = whole.split_off(secrets.partial_match_start(&whole));
                 *text = whole;
             }
         }

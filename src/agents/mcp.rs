@@ -206,21 +206,57 @@ impl Session for McpSession {
         let url = server.remote.base().clone();
         let response = server.remote.begin_turn(url, &request, &server.headers).await?;
         let result = server.result(response, &request, &mut turn.budget).await?;
-        let blocks = result["content"].as_array().cloned().unwrap_or_default();
-        let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
-        let text = texts.join("\n");
+        let parts = parts_of(&result);
         if result["isError"] == true {
-            return Err(server.remote.error(ErrorKind::Agent, text));
+            let texts: Vec<&str> = parts.iter().filter_map(|part| part.text.as_deref()).collect();
+            return Err(server.remote.error(ErrorKind::Agent, texts.join("\n")));
         }
         let at = Some(began.elapsed().as_secs_f64());
-        on_event(Event { at, ..event_with("agent", vec![Part::text(text)]) });
+        on_event(Event { at, ..event_with("agent", parts) });
         Ok(TurnOutcome { has_all_calls: false, ..TurnOutcome::ANSWERED })
     }
+}
+
+/// The texts of a result as one part, then its images and audio. A block of another kind, and a result that is only
+/// structured, is its JSON.
+fn parts_of(result: &Value) -> Vec<Part> {
+    let blocks = result["content"].as_array().map_or(&[][..], Vec::as_slice);
+    let (mut texts, mut media) = (Vec::new(), Vec::new());
+    for block in blocks {
+        match (block["text"].as_str(), block["data"].as_str()) {
+            (Some(text), _) => texts.push(text.to_string()),
+            (None, Some(data)) => {
+                let inline = json!({"data": data, "mime_type": block["mimeType"]});
+                media.push(Part {
+                    rest: Map::from_iter([("inline_data".to_string(), inline)]),
+                    ..Part::default()
+                });
+            }
+            (None, None) => texts.push(block.to_string()),
+        }
+    }
+    if blocks.is_empty() && !result["structuredContent"].is_null() {
+        texts.push(result["structuredContent"].to_string());
+    }
+    std::iter::once(Part::text(texts.join("\n"))).chain(media).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_block_of_a_result_is_kept() {
+        let link = json!({"type": "resource_link", "uri": "file:///a"});
+        let image = json!({"type": "image", "data": "AA==", "mimeType": "image/png"});
+        let text = |text: &str| json!({"type": "text", "text": text});
+        let parts = parts_of(&json!({"content": [text("a"), image, text("b"), link]}));
+        assert_eq!(parts[0].text.as_deref(), Some(format!("a\nb\n{link}").as_str()));
+        assert_eq!(parts[1].rest["inline_data"], json!({"data": "AA==", "mime_type": "image/png"}));
+        let structured = parts_of(&json!({"content": [], "structuredContent": {"n": 1}}));
+        assert_eq!(structured, [Part::text("{\"n\":1}")]);
+        assert_eq!(parts_of(&json!({})), [Part::text("")]);
+    }
 
     #[test]
     fn the_only_tool_and_its_only_text_need_no_settings() {

@@ -3,7 +3,7 @@
 
 mod reader;
 
-use self::reader::{Ending, Reader};
+use self::reader::{Ending, Reader, SharedState};
 use super::adk_tools::declared_by;
 use super::budget::EVENT;
 use super::messages::{event_with, history_messages, response_part, text_of};
@@ -40,7 +40,7 @@ struct AgUiSession {
     place: Arc<AgUiPlace>,
     thread: String,
     messages: Vec<Value>,
-    state: Value,
+    state: SharedState,
     tools: Arc<AttemptTools>,
     /// The ids of what the agent stopped for.
     interrupts: Vec<String>,
@@ -66,7 +66,7 @@ impl Agent for AgUiAgent {
             place: self.place.clone(),
             thread: uuid::Uuid::new_v4().to_string(),
             messages: history_messages(&opening.history).into_iter().map(in_form_of_ag_ui).collect(),
-            state: opening.state.into(),
+            state: SharedState { value: opening.state.into(), is_known: true },
             tools: opening.tools,
             interrupts: Vec::new(),
         }))
@@ -96,7 +96,7 @@ impl AgUiSession {
             "threadId": self.thread,
             "runId": new_id(),
             "protocolVersion": "1.0",
-            "state": self.state,
+            "state": self.state.value,
             "messages": self.messages,
             "tools": self.place.tools,
             "context": [],
@@ -196,6 +196,6 @@ impl Session for AgUiSession {
     }
 
     async fn state(&self) -> Option<Value> {
-        Some(self.state.clone())
+        self.state.is_known.then(|| self.state.value.clone())
     }
 }

@@ -20,11 +20,19 @@ pub(super) enum Ending {
     },
 }
 
+/// The state that an agent and its client share.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct SharedState {
+    pub(super) value: Value,
+    /// Whether all changes that the agent made were applied.
+    pub(super) is_known: bool,
+}
+
 /// Collects the events of a run.
 #[derive(Debug)]
 pub(super) struct Reader {
     streams: bool,
-    state: Value,
+    state: SharedState,
     /// The texts that are not complete, by the id of their message, in their order.
     texts: Vec<(String, Piece)>,
     /// The message and the call to which a chunk without an id belongs.
@@ -52,7 +60,7 @@ struct Piece {
 }
 
 impl Reader {
-    pub(super) fn new(state: Value, streams: bool) -> Reader {
+    pub(super) fn new(state: SharedState, streams: bool) -> Reader {
         Reader {
             streams,
             state,
@@ -72,7 +80,7 @@ impl Reader {
         self.ending.clone()
     }
 
-    pub(super) fn state(&mut self) -> Value {
+    pub(super) fn state(&mut self) -> SharedState {
         std::mem::take(&mut self.state)
     }
 
@@ -127,7 +135,7 @@ impl Reader {
             "REASONING_MESSAGE_CONTENT" | "REASONING_MESSAGE_CHUNK" | "THINKING_TEXT_MESSAGE_CONTENT" => {
                 self.thought.push_str(&text("delta"));
             }
-            "STATE_SNAPSHOT" => self.state = value["snapshot"].clone(),
+            "STATE_SNAPSHOT" => self.state = SharedState { value: value["snapshot"].clone(), is_known: true },
             "STATE_DELTA" => self.patch(&value["delta"]),
             "SUBAGENT_STARTED" => {
                 self.subagents.insert(text("subagentRunId"), text("name"));
@@ -220,11 +228,11 @@ impl Reader {
         event_with(author, vec![response_part(&name, Some(id), value_in(&text))])
     }
 
-    /// Applies a JSON Patch to the state. A patch that does not fit changes nothing.
+    /// Applies a JSON Patch to the state. After one that cannot be applied, the state is not known until the next snapshot.
     fn patch(&mut self, delta: &Value) {
-        if let Ok(patch) = serde_json::from_value::<json_patch::Patch>(delta.clone()) {
-            let _ = json_patch::patch(&mut self.state, &patch);
-        }
+        let patch = serde_json::from_value::<json_patch::Patch>(delta.clone());
+        let is_applied = patch.is_ok_and(|patch| json_patch::patch(&mut self.state.value, &patch).is_ok());
+        self.state.is_known &= is_applied;
     }
 }
 
@@ -249,8 +257,18 @@ fn ending_of(outcome: &Value) -> Ending {
 mod tests {
     use super::*;
 
+    #[test]
+    fn state_is_unknown_after_a_patch_that_does_not_fit() {
+        let delta = |path: &str| json!({"type": "STATE_DELTA", "delta": [{"op": "replace", "path": path, "value": 2}]});
+        let is_known = |events: &[Value]| read(events).0.state().is_known;
+        assert!(is_known(&[delta("/n")]));
+        assert!(!is_known(&[delta("/other/n"), delta("/n")]));
+        assert!(!is_known(&[json!({"type": "STATE_DELTA", "delta": [{"op": "unknown"}]})]));
+        assert!(is_known(&[delta("/other/n"), json!({"type": "STATE_SNAPSHOT", "snapshot": {"n": 3}})]));
+    }
+
     fn read(events: &[Value]) -> (Reader, Vec<Event>) {
-        let mut reader = Reader::new(json!({"n": 1}), false);
+        let mut reader = Reader::new(SharedState { value: json!({"n": 1}), is_known: true }, false);
         let mut read: Vec<Event> = events.iter().flat_map(|event| reader.take(event)).collect();
         read.extend(reader.rest());
         (reader, read)
@@ -277,7 +295,7 @@ mod tests {
             .map(|call| call.name.clone())
             .collect();
         assert_eq!(calls, ["t", "u"]);
-        assert_eq!((reader.ending(), reader.state()), (Some(Ending::Finished), json!({"n": 2})));
+        assert_eq!((reader.ending(), reader.state().value), (Some(Ending::Finished), json!({"n": 2})));
         let open: Vec<String> = reader.open_calls().into_iter().map(|call| call.name).collect();
         assert_eq!(open, ["u"]);
     }

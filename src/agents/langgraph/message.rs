@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_shown_and_its_calls_are_unknown() {
+    fn unknown_message_is_shown_and_calls_unknown() {
         let odd = json!({"type": "ai", "content": "so", "tool_requests": [{"name": "t"}]});
         let read = StateMessage::read(&odd);
         assert!(read.content.has_unknown_call);

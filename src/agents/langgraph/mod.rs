@@ -45,8 +45,8 @@ struct LanggraphSession {
     thread: String,
     /// What the first message is sent with: the initial state and the history.
     opening: Option<Opening>,
-    /// The ids of the interrupts at which the graph waits for a decision.
-    waits_at: Vec<String>,
+    /// The interrupts at which the graph waits for a decision.
+    interrupts: Vec<Interrupt>,
     is_ours: bool,
     /// The messages that were read, of all turns.
     updates: Updates,
@@ -81,7 +81,7 @@ impl Agent for LanggraphAgent {
             input,
             thread,
             opening: Some(opening),
-            waits_at: Vec::new(),
+            interrupts: Vec::new(),
             is_ours: !pinned,
             updates: Updates::default(),
         }))
@@ -108,11 +108,12 @@ impl LanggraphSession {
             "on_disconnect": "cancel",
             "if_not_exists": "create",
         });
-        let waits_at = std::mem::take(&mut self.waits_at);
-        if !waits_at.is_empty() {
-            run["command"] = json!({"resume": resume(&waits_at, &text)});
+        let interrupts = std::mem::take(&mut self.interrupts);
+        if !interrupts.is_empty() {
+            run["command"] = json!({"resume": resume(&interrupts, &text)});
             return run;
         }
+        // Only the first turn has an opening: the server keeps the state of the thread.
         let opening = self.opening.take().unwrap_or_default();
         let mut input = opening.state;
         let said = match self.input == MESSAGES {
@@ -128,10 +129,11 @@ impl LanggraphSession {
         run
     }
 
-    async fn values(&self) -> Option<Value> {
+    /// The state of the thread.
+    async fn values(&self) -> Result<Value, AgentError> {
         let url = self.server.remote.url(&["threads", &self.thread, "state"]);
-        let mut state = self.server.remote.ask(Method::GET, url, None).await.ok()?;
-        state.get_mut("values").map(Value::take)
+        let mut state = self.server.remote.ask(Method::GET, url, None).await?;
+        Ok(state["values"].take())
     }
 
     /// The response of a graph whose state has no messages: the setting `output`, or the only text beside the input.
@@ -149,11 +151,12 @@ impl LanggraphSession {
 
     /// Reads the messages after the user's last one from the thread's state: nodes may add messages that the updates do not
     /// contain in a known form. Those that were read before are left out.
-    async fn read_state(&mut self, on_event: OnEvent<'_>, began: &Stopwatch) {
-        let Some(values) = self.values().await else { return };
+    async fn read_state(&mut self, on_event: OnEvent<'_>, began: &Stopwatch) -> Result<(), AgentError> {
+        let values = self.values().await?;
         for event in self.updates.of_state(&values) {
             on_event(Event { at: Some(began.elapsed().as_secs_f64()), ..event });
         }
+        Ok(())
     }
 
     async fn read(
@@ -178,13 +181,13 @@ impl LanggraphSession {
             for asked in item.value["__interrupt__"].as_array().into_iter().flatten() {
                 end = TurnEnd::Interrupted;
                 // The update of a graph repeats the interrupts of its subgraphs.
-                let id = asked["id"].as_str().or(asked["interrupt_id"].as_str()).unwrap_or_default();
-                if self.waits_at.iter().any(|known| known == id) {
+                let interrupt = Interrupt::read(asked);
+                if self.interrupts.contains(&interrupt) {
                     continue;
                 }
-                self.waits_at.push(id.to_string());
-                let words = Part::text(super::messages::text_of(&asked["value"]));
+                let words = Part::text(super::messages::text_of(&interrupt.value));
                 events.push(event_with("agent", vec![words]));
+                self.interrupts.push(interrupt);
             }
             for mut event in events {
                 event.at = Some(began.elapsed().as_secs_f64());
@@ -217,13 +220,13 @@ impl Session for LanggraphSession {
         let mut end = self.read(remote.items(response, turn.budget), on_event, &began).await?;
         if self.input != MESSAGES
             && end.is_answered()
-            && let Some(text) = self.values().await.and_then(|values| self.output(&values))
+            && let Some(text) = self.output(&self.values().await?)
         {
             let at = Some(began.elapsed().as_secs_f64());
             on_event(Event { at, ..event_with("agent", vec![Part::text(text)]) });
         }
         if self.input == MESSAGES && end.is_answered() && !self.updates.has_response {
-            self.read_state(on_event, &began).await;
+            self.read_state(on_event, &began).await?;
         }
         if end.is_answered() && self.updates.is_refusal {
             end = TurnEnd::Refused;
@@ -232,7 +235,7 @@ impl Session for LanggraphSession {
     }
 
     async fn state(&self) -> Option<Value> {
-        self.values().await
+        self.values().await.ok().filter(|values| !values.is_null())
     }
 
     async fn close(mut self: Box<Self>) {
@@ -261,11 +264,30 @@ fn error_words(value: &Value) -> String {
     }
 }
 
-/// The answer to the interrupts at which the graph waits: the decision, for each one by its id if there are several.
-fn resume(waits_at: &[String], text: &str) -> Value {
-    match waits_at {
+/// A question of a graph, at which it waits for a decision.
+#[derive(Debug, PartialEq)]
+struct Interrupt {
+    /// `None` from servers that give it none.
+    id: Option<String>,
+    value: Value,
+}
+
+impl Interrupt {
+    fn read(value: &Value) -> Interrupt {
+        let id = value["id"].as_str().or(value["interrupt_id"].as_str());
+        Interrupt { id: id.map(str::to_string), value: value["value"].clone() }
+    }
+}
+
+/// The value that resumes a graph: the decision, or one for each interrupt by its id if there are several.
+fn resume(interrupts: &[Interrupt], text: &str) -> Value {
+    let by_id = |of: &Interrupt| Some((of.id.clone()?, decision(text)));
+    match interrupts {
         [_] => decision(text),
-        several => several.iter().map(|id| (id.clone(), decision(text))).collect::<Map<_, _>>().into(),
+        several => {
+            let all: Option<Map<_, _>> = several.iter().map(by_id).collect();
+            all.map_or_else(|| decision(text), Value::from)
+        }
     }
 }
 
@@ -283,9 +305,13 @@ mod tests {
 
     #[test]
     fn each_interrupt_receives_the_decision() {
-        let ids = |ids: &[&str]| ids.iter().map(|id| (*id).to_string()).collect::<Vec<_>>();
-        assert_eq!(resume(&ids(&["a"]), "yes"), json!("yes"));
-        assert_eq!(resume(&ids(&[""]), "{\"n\": 1}"), json!({"n": 1}));
-        assert_eq!(resume(&ids(&["a", "b"]), "yes"), json!({"a": "yes", "b": "yes"}));
+        let read = |values: &[Value]| values.iter().map(Interrupt::read).collect::<Vec<_>>();
+        let (a, b) = (json!({"id": "a", "value": "A?"}), json!({"interrupt_id": "b", "value": "B?"}));
+        assert_eq!(resume(&read(std::slice::from_ref(&a)), "yes"), json!("yes"));
+        assert_eq!(resume(&read(&[json!({"value": "A?"})]), "{\"n\": 1}"), json!({"n": 1}));
+        assert_eq!(resume(&read(&[a, b]), "yes"), json!({"a": "yes", "b": "yes"}));
+        let without_ids = read(&[json!({"value": "A?"}), json!({"value": "B?"})]);
+        assert_ne!(without_ids[0], without_ids[1], "both questions are shown");
+        assert_eq!(resume(&without_ids, "yes"), json!("yes"));
     }
 }

@@ -34,12 +34,16 @@ impl LanggraphServer {
     ) -> Result<LanggraphServer, AgentError> {
         let url = remote.url(&["assistants", "search"]);
         let found = remote.ask(Method::POST, url, Some(&json!({"limit": MOST_ASSISTANTS}))).await?;
-        let text = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().to_string();
-        let found = found.as_array().cloned().unwrap_or_default();
+        let assistants = assistants_in(&found).ok_or_else(|| {
+            let (server, init) = (remote.shown(), remote.init_command());
+            setup(format!(
+                "{server} answered with no list of assistants, so it is no LangGraph server; {init}"
+            ))
+        })?;
         Ok(LanggraphServer {
             remote,
             settings: settings.clone(),
-            assistants: found.iter().map(|one| (text(one, "assistant_id"), text(one, "graph_id"))).collect(),
+            assistants,
             inputs: Mutex::default(),
             tidying: TaskTracker::new(),
         })
@@ -114,6 +118,12 @@ impl LanggraphServer {
         let url = self.remote.url(&["threads", thread]);
         let _ = self.remote.call(Method::DELETE, url, None, &HeaderMap::new()).await;
     }
+}
+
+/// The ids and the graphs of a list of assistants; `None` if it is no such list.
+fn assistants_in(found: &Value) -> Option<Vec<(String, String)>> {
+    let text = |one: &Value, key: &str| one[key].as_str().map(str::to_string);
+    found.as_array()?.iter().map(|one| Some((text(one, "assistant_id")?, text(one, "graph_id")?))).collect()
 }
 
 /// The only property that is a text.

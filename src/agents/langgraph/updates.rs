@@ -62,7 +62,7 @@ impl Updates {
             let is_text = content.has_text() && content.calls().next().is_none();
             self.has_response |= is_text && !event.is_intermediate;
             if is_anonymous {
-                self.anonymous.push(digest(content));
+                self.anonymous.push(content_digest(content));
             }
         }
     }
@@ -76,7 +76,7 @@ impl Updates {
                 continue;
             }
             for event in message.events("agent") {
-                let of_event = event.content.as_ref().map(digest);
+                let of_event = event.content.as_ref().map(content_digest);
                 match self.anonymous.iter().position(|known| Some(*known) == of_event) {
                     Some(at) => drop(self.anonymous.remove(at)),
                     None => events.push(event),
@@ -87,8 +87,8 @@ impl Updates {
     }
 }
 
-fn digest(content: &Content) -> u64 {
-    xxh3_64(&serde_json::to_vec(content).unwrap_or_default())
+fn content_digest(content: &Content) -> u64 {
+    xxh3_64(format!("{content:?}").as_bytes())
 }
 
 /// The messages of an update, a list or a single one, after the last one of the user.
