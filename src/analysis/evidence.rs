@@ -288,14 +288,14 @@ mod tests {
 
     /// scipy 1.17.1: `fisher_exact([[7, 3], [0, 4]], alternative="greater").pvalue` is 0.035: above half of the level.
     #[test]
-    fn half_of_the_level_is_for_significant_losses() {
+    fn significant_losses_use_half_of_level() {
         assert_eq!(losses(&[table((7, 7), (3, 7))]), [0, 1, 1]);
     }
 
     /// Two complete losses, with a probability of 0.0293 if nothing changed. Of the level 0.05 the test of the rate of all takes
     /// 0.0186, and five cases can be lost significantly with a probability of 0.0054: 0.0260 is left.
     #[test]
-    fn complete_losses_have_what_significant_ones_do_not_use() {
+    fn complete_losses_use_remaining_level() {
         let lost = vec![table((2, 2), (0, 2)); 2];
         let with = |others: usize| [lost.clone(), vec![table((3, 6), (3, 6)); others]].concat();
         assert_eq!(losses(&with(5))[0], 0);
@@ -303,7 +303,7 @@ mod tests {
 
     /// A p-value that is the level is significant, also if it differs in its last digits.
     #[test]
-    fn a_p_value_that_is_the_level_is_significant() {
+    fn p_value_equal_to_level_is_significant() {
         // 1/252 for the case, whose rate is that of all cases, too.
         let lost = [table((5, 5), (0, 5))];
         for nearly in [1.0 - 1e-12, 1.0, 1.0 + 1e-12] {
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_case_is_won_with_the_evidence_with_which_it_is_lost() {
+    fn fixed_needs_the_evidence_of_broke() {
         let won_with = |flaky: usize| {
             let mut tables = vec![table((2, 5), (3, 5)); flaky];
             tables.push(table((5, 5), (0, 5)));

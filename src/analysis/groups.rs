@@ -248,7 +248,7 @@ mod tests {
 
     /// The causes of 2 and 3 are "a" first, which they share with each other, and not "b".
     #[test]
-    fn the_first_shared_cause_counts_and_one_of_its_own_does_not() {
+    fn first_shared_cause_names_the_group() {
         let (groups, alone) = grouped(&[&["b"], &["b"], &["own", "a", "b"], &["a"]]);
         assert_eq!(groups, [("b".into(), vec![0, 1]), ("a".into(), vec![2, 3])]);
         assert!(alone.is_empty());
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_that_share_a_cause_have_no_more_general_group() {
+    fn shared_cause_has_no_more_general_group() {
         let failures = [
             vec![argument("set", "level"), argument("set", "color")],
             vec![argument("set", "color"), argument("set", "level")],
@@ -275,7 +275,7 @@ mod tests {
 
     /// Failure 0 could be in both groups. The larger one has it.
     #[test]
-    fn a_failure_with_two_general_causes_is_in_the_larger_group() {
+    fn failure_with_two_causes_joins_larger_group() {
         let failures = [
             vec![argument("get", "room"), argument("set", "room")],
             vec![argument("set", "level")],

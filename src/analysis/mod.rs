@@ -26,7 +26,7 @@ pub use compare::{
 };
 pub use evidence::{ChangeEvidence, ComparisonRule, DEFAULT_LEVEL};
 pub use groups::{FailureGroup, FailureGroups, group_failures};
-pub use pass_rate::PassRate;
+pub use pass_rate::{PassRateCollector, pass_rate};
 pub use pass_table::PassTable;
 pub use repeats::{PassCount, RepeatedPass, RepeatedPasses, count_of, repeated_passes};
 pub use trends::{CasePoint, FailingSince, block, failing_since};

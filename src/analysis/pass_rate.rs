@@ -4,25 +4,25 @@ use super::repeats::PassCount;
 use crate::domain::{AttemptKey, Status};
 use std::collections::HashMap;
 
-/// Collects the attempts of a run. The pass rate is the mean over the cases of the share of their evaluated attempts that
-/// passed, as pass@1, in comparisons, and as the mean of a metric: a case with fewer evaluated attempts counts as much as
-/// the others.
+/// The mean over the cases of the share of their evaluated attempts that passed; `None` if no attempt was evaluated.
+///
+/// This is the definition of pass@1, and that of comparisons: a case with fewer evaluated attempts has the same weight.
+pub fn pass_rate(attempts: impl IntoIterator<Item = (AttemptKey, Status)>) -> Option<f64> {
+    let mut collector = PassRateCollector::default();
+    attempts.into_iter().for_each(|(key, status)| collector.add(key, status));
+    collector.finish()
+}
+
+/// Collects the attempts of a run for their [`pass_rate`].
 #[derive(Clone, Debug, Default)]
-pub struct PassRate {
+pub struct PassRateCollector {
     /// The case of each attempt that was evaluated, and whether it passed.
     evaluated: Vec<(u32, bool)>,
     /// Whether a case may have several attempts.
     has_repeats: bool,
 }
 
-impl PassRate {
-    /// Counts attempts.
-    pub fn of(attempts: impl IntoIterator<Item = (AttemptKey, Status)>) -> Option<f64> {
-        let mut rate = PassRate::default();
-        attempts.into_iter().for_each(|(key, status)| rate.add(key, status));
-        rate.finish()
-    }
-
+impl PassRateCollector {
     /// Counts an attempt.
     pub fn add(&mut self, key: AttemptKey, status: Status) {
         self.has_repeats |= key.attempt > 1;
@@ -68,7 +68,7 @@ mod tests {
             let key = move |at: usize| AttemptKey { case, attempt: at as u32 + 1 };
             statuses.iter().enumerate().map(move |(at, status)| (key(at), *status)).collect::<Vec<_>>()
         };
-        PassRate::of(cases.iter().enumerate().flat_map(of_case))
+        pass_rate(cases.iter().enumerate().flat_map(of_case))
     }
 
     #[test]

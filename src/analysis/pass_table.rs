@@ -190,7 +190,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_case_without_attempts_in_a_run_is_no_complete_loss() {
+    fn case_without_attempts_is_no_complete_loss() {
         for (before, after) in [((0, 0), (0, 3)), ((3, 3), (0, 0))] {
             let table = table(before, after);
             assert!(!table.is_complete_loss() && !table.margins().allow_complete_loss(), "{table:?}");
@@ -201,14 +201,14 @@ mod tests {
 
     /// nm/(n + m) for n and m attempts.
     #[test]
-    fn a_case_weighs_as_much_as_in_the_test_of_rates() {
+    fn case_weight_equals_that_of_rate_test() {
         let weights =
             [((1, 1), (5, 5)), ((2, 4), (1, 4)), ((1, 3), (0, 6))].map(|(a, b)| table(a, b).weight());
         assert_eq!(weights, [5.0 / 6.0, 2.0, 2.0]);
     }
 
     #[test]
-    fn a_p_value_that_is_the_limit_can_be_had() {
+    fn p_value_equal_to_limit_is_reachable() {
         let mut tests = LossTests::default();
         let margins = table((5, 5), (1, 5)).margins();
         for p in tests.values(margins).to_vec() {

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_p_value_is_the_share_of_all_assignments() {
+    fn p_value_is_share_of_all_assignments() {
         let cases = unequal_cases();
         let mut sums = vec![0.0];
         for differences in cases.iter().map(all_differences) {
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_moments_are_those_of_all_assignments() {
+    fn moments_equal_those_of_all_assignments() {
         for case in unequal_cases() {
             let differences = all_differences(&case);
             let power = |power: i32| -> f64 {
@@ -229,7 +229,7 @@ mod tests {
 
     /// With many cases the normal approximation is used: its p-value is nearly that of random permutations, in both directions.
     #[test]
-    fn the_normal_approximation_is_near_to_permutations() {
+    fn normal_approximation_is_close_to_permutations() {
         for shift in [0.014, -0.014] {
             let case = |at: usize| {
                 let score = |of: usize| ((at * 31 + of * 17 + at * at * 7) % 23) as f64 / 22.0;
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn many_cases_with_little_skewness_are_normal_and_corrected_for_skewness() {
+    fn little_skewness_uses_corrected_normal() {
         let (share, count) = (1.0 / 6.0, NORMAL_FROM as f64);
         let deviation = (count * share * (1.0 - share)).sqrt();
         let (x, skewness) = ((180.0 - count * share) / deviation, (1.0 - 2.0 * share) / deviation);
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn many_cases_with_much_skewness_are_permuted() {
+    fn much_skewness_uses_permutations() {
         let cases = with_one_pass(20, 60);
         let mut strata: Vec<Stratum> = cases.iter().filter_map(CaseScores::stratum).collect();
         let observed = strata.iter().map(|stratum| stratum.difference).sum();
@@ -274,7 +274,7 @@ mod tests {
 
     /// The outputs of the published generator (`splitmix64.c` of Vigna) with the seed 0.
     #[test]
-    fn random_numbers_are_splitmixs() {
+    fn random_numbers_equal_splitmix() {
         let mut random = Random(0);
         for bits in [0xe220_a839_7b1d_cdaf_u64, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f] {
             assert_eq!(random.below(1 << 63) as u64, bits >> 1);

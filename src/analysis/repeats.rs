@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn all_attempts_passed_if_there_are_some_and_all_were_evaluated() {
+    fn all_passed_needs_evaluated_attempts() {
         let all = |passed: usize, of: usize, not_evaluated: usize| {
             PassCount { passed, of }.passed_all(not_evaluated)
         };

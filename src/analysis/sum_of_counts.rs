@@ -193,7 +193,7 @@ mod tests {
 
     /// Python: `erfc(x / sqrt(2)) / 2 + s / 6 * (x * x - 1) * exp(-x * x / 2) / sqrt(2 * pi)`.
     #[test]
-    fn the_tail_of_a_skewed_distribution_is_edgeworths() {
+    fn tail_of_skewed_distribution_is_edgeworth() {
         for (x, skewness, expected) in EDGEWORTH {
             near(edgeworth_tail(x, skewness), expected);
         }

@@ -524,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_needed_for_google_and_not_for_an_emulator() {
+    fn token_is_required_except_for_emulator() {
         let address = TableAddress::parse("bq://p.d.t").unwrap();
         let with = |token: Option<&str>, emulator: Option<&str>| {
             let table =
@@ -562,7 +562,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_created_with_the_columns_of_the_rows() {
+    fn table_is_created_with_columns_of_rows() {
         let (table, served) = table_that_answers(vec![(200, json!({})), (200, json!({}))]);
         let rows =
             [json!({"a": 1, "b": null, "c": 2, "d": "x"}), json!({"a": null, "b": 0.5, "c": "y", "e": null})];
@@ -612,7 +612,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_does_not_exist_is_missing() {
+    fn missing_table_is_reported() {
         let (table, _) = table_that_answers(vec![(404, json!({}))]);
         assert!(matches!(table.version(), Err(BucketError::Missing(name)) if name == "bq://p.d.t"));
         let (table, served) = table_that_answers(vec![(200, json!({"etag": "v2"}))]);

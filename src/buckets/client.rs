@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_is_larger_than_listed_is_an_error() {
+    fn object_larger_than_listed_is_an_error() {
         let (_place, bucket) = folder(&[("a", 30)]);
         let mut listed = bucket.list().unwrap().objects;
         listed[0].size = 29;
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_read_up_to_its_limit() {
+    fn object_is_read_up_to_limit() {
         let (_place, bucket) = folder(&[("a", 3 << 20)]);
         assert_eq!(bucket.read("a", 3 << 20).unwrap().0.len(), 3 << 20);
         let error = |largest: u64| bucket.read("a", largest).unwrap_err().to_string();
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_created_once_and_replaced() {
+    fn object_is_created_once_and_replaced() {
         let (place, bucket) = folder(&[("b/old", 3)]);
         let etag = bucket.below("b").create("new", b"1".to_vec()).unwrap();
         assert_eq!(bucket.object("b/new").unwrap().map(|object| object.etag), Some(etag));

@@ -195,7 +195,7 @@ mod tests {
 
     /// An error of the kind `Timeout` would be tried again, so that a listing that stops took four times as long.
     #[tokio::test]
-    async fn a_body_that_stops_is_an_error_that_is_not_tried_again() {
+    async fn stalled_body_is_not_retried() {
         let stopped = StreamBody::new(futures_util::stream::pending::<Result<Frame<Bytes>, HttpError>>());
         let error = whole(HttpResponseBody::new(stopped), 10, Duration::from_millis(1)).await.unwrap_err();
         assert_eq!(error.kind(), HttpErrorKind::Unknown);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upload_has_more_time() {
+    fn upload_has_longer_time_limit() {
         let connection = connection();
         let (limit, passed, kind) = connection.limit(5 * SLOWEST);
         assert_eq!(limit, FIRST_WITHIN + Duration::from_secs(5));

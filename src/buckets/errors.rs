@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_are_told_in_few_words() {
+    fn long_error_messages_are_shortened() {
         let address = BucketAddress::parse("gs://b/x").unwrap();
         let source = || -> Box<dyn std::error::Error + Send + Sync> { "cause".into() };
         let (path, store) = ("x".to_string(), "s");
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_not_accepted_is_told() {
+    fn rejected_answer_is_reported() {
         use object_store::client::{HttpError, HttpErrorKind};
         let address = BucketAddress::parse("s3://b/x").unwrap();
         let refused = HttpError::new(HttpErrorKind::Unknown, Refused::Redirect("other.example".into()));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_store_answered_is_shown_without_its_xml() {
+    fn store_errors_are_shown_without_xml() {
         let answer = "Error performing GET: Server returned non-2xx status code: 403 Forbidden: <Error><Message> no </Message></Error>";
         assert_eq!(shortened(answer), "the store answered 403 Forbidden: no");
         assert_eq!(
@@ -161,11 +161,11 @@ mod tests {
 
     /// A cause that the text already contains is not repeated.
     #[test]
-    fn causes_are_named_once() {
+    fn error_causes_are_named_once() {
         #[derive(Debug, thiserror::Error)]
         #[error("outer")]
-        struct Outer(#[source] std::io::Error);
-        let source = Box::new(Outer(std::io::Error::other("first\nsecond")));
+        struct WrappingError(#[source] std::io::Error);
+        let source = Box::new(WrappingError(std::io::Error::other("first\nsecond")));
         assert_eq!(words(&Error::Generic { store: "s", source }), "Generic s error: outer: first second");
     }
 

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_keys_are_named_and_the_others_are_counted() {
+    fn first_keys_are_named_others_counted() {
         let words = "left out, whose keys cannot be paths of files here:";
         assert_eq!(of(&["a//b"]).to_string(), format!("1 object {words} \"a//b\""));
         assert_eq!(of(&["a", "b", "c"]).to_string(), format!("3 objects {words} \"a\", \"b\", \"c\""));

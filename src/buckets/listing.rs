@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_does_not_exist_has_no_folders_and_a_file_is_none() {
+    fn missing_folder_and_file_have_no_folders() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder.path().join("b/c")).unwrap();
         std::fs::create_dir(folder.path().join("a")).unwrap();

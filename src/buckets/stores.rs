@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_is_described_by_its_firmware() {
+    fn machine_is_described_by_firmware() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(machine(folder.path()), "");
         std::fs::write(folder.path().join("sys_vendor"), "Amazon EC2\n").unwrap();

@@ -118,7 +118,7 @@ fn for_people(text: &str, is_terminal: bool) -> String {
     if is_terminal { cleaned } else { without_log_commands(&cleaned).into_owned() }
 }
 
-/// Writes the text and a line end at once: standard output would write all but the last line of the text before.
+/// RecordedWrites the text and a line end at once: standard output would write all but the last line of the text before.
 fn write_line(mut out: impl Write, mut text: String) -> bool {
     text.push('\n');
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
@@ -164,9 +164,9 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Writes(Vec<String>);
+    struct RecordedWrites(Vec<String>);
 
-    impl Write for Writes {
+    impl Write for RecordedWrites {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.push(String::from_utf8_lossy(bytes).into_owned());
             Ok(bytes.len())
@@ -178,9 +178,9 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_several_lines_is_one_write() {
+    fn text_of_several_lines_is_one_write() {
         // As standard output, which writes complete lines.
-        let mut out = io::LineWriter::new(Writes::default());
+        let mut out = io::LineWriter::new(RecordedWrites::default());
         assert!(
             write_line(&mut out, "a case\n  its reason".into()) && write_line(&mut out, "another".into())
         );

@@ -105,7 +105,7 @@ impl Secrets {
     }
 
     /// Where the end of a text begins that may be the beginning of a secret, in bytes; the length if none does.
-    pub fn open_end(&self, text: &str) -> usize {
+    pub fn partial_match_start(&self, text: &str) -> usize {
         let longest = |Spelling { text: secret, .. }: &Spelling| {
             let most = secret.len().saturating_sub(1).min(text.len());
             (1..=most).rev().find(|&length| text.as_bytes().ends_with(&secret.as_bytes()[..length]))
@@ -114,7 +114,7 @@ impl Secrets {
         if !has_escapes(text) {
             return end;
         }
-        let escaped = |secret: &Spelling| escaped::open_end(text, &secret.plain);
+        let escaped = |secret: &Spelling| escaped::partial_match_start(text, &secret.plain);
         self.spellings.iter().map(escaped).fold(end, usize::min)
     }
 }
@@ -189,7 +189,7 @@ mod tests {
             ("é c", "c"),
             ("% c%61n%6", "c%61n%6"),
         ] {
-            assert_eq!(&text[known.open_end(text)..], end, "{text}");
+            assert_eq!(&text[known.partial_match_start(text)..], end, "{text}");
         }
     }
 }

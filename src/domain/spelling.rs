@@ -47,7 +47,7 @@ mod tests {
 
     /// As programs in Go, Java, .NET, PHP and Python, and pages, write it.
     #[test]
-    fn a_secret_is_found_however_a_program_writes_it() {
+    fn escaped_secret_is_masked_in_every_form() {
         let known = Secrets::of(["canary/k+1&x=<y>'\"==".to_string()]);
         for text in [
             r#"canary/k+1\u0026x=\u003cy\u003e'\"=="#,

@@ -32,7 +32,7 @@ pub(super) fn of_text(text: &str) -> Option<&'static str> {
     if text.starts_with(LFS) {
         return Some("a pointer of Git LFS: run git lfs pull");
     }
-    if is_json_report(beginning(text)) {
+    if is_json_report(head_of(text)) {
         return Some(
             "a report of evaltrail, which contains results and no cases: `evaltrail open` opens its run",
         );
@@ -42,13 +42,13 @@ pub(super) fn of_text(text: &str) -> Option<&'static str> {
     )
 }
 
-fn beginning(text: &str) -> &str {
+fn head_of(text: &str) -> &str {
     &text[..text.floor_char_boundary(4 << 10)]
 }
 
 /// The first keys of a log are in the order in which Inspect writes them.
 fn is_inspect_log(text: &str) -> bool {
-    let head = beginning(text);
+    let head = head_of(text);
     if !text.starts_with('{') || !head.contains("\"eval\"") || !head.contains("\"status\"") {
         return false;
     }

@@ -15,10 +15,10 @@ pub fn decoded_text(bytes: &[u8]) -> String {
     }
 }
 
-type Unit = fn([u8; 2]) -> u16;
+type DecodeUnit = fn([u8; 2]) -> u16;
 
 /// The length of the byte order mark and the order of the bytes of a text in UTF-16. `None` for any other text.
-fn utf16(bytes: &[u8]) -> Option<(usize, Unit)> {
+fn utf16(bytes: &[u8]) -> Option<(usize, DecodeUnit)> {
     match bytes {
         [0xff, 0xfe, ..] => Some((2, u16::from_le_bytes)),
         [0xfe, 0xff, ..] => Some((2, u16::from_be_bytes)),

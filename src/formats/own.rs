@@ -85,7 +85,7 @@ pub fn own_file(head: &[u8]) -> Option<OwnFile> {
         false => decoded_text(head),
     };
     let text = text.trim_start_matches('\u{FEFF}').trim_start();
-    if is_csv_report(text) { Some(OwnFile::Table) } else { page(text).or_else(|| json_file(text)) }
+    if is_csv_report(text) { Some(OwnFile::Table) } else { report_page(text).or_else(|| json_file(text)) }
 }
 
 /// Whether a text with these first bytes is a report in JSON. Those of other formats can be read as data sets.
@@ -109,7 +109,7 @@ fn is_csv_report(text: &str) -> bool {
 }
 
 /// A report in HTML, JUnit's format or Markdown.
-fn page(text: &str) -> Option<OwnFile> {
+fn report_page(text: &str) -> Option<OwnFile> {
     if text.starts_with("<!doctype html>") {
         let run_id = text.split_once(HTML_TITLE)?.1.split_once("</title>")?.0;
         return Some(OwnFile::Report(Some(run_id.to_string())));

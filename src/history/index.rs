@@ -4,7 +4,7 @@
 use super::adk_results::{ended_attempt, open_result};
 use super::criteria::{DecidingMetrics, criteria_id, scoring_of};
 use super::outcomes::OutcomesCache;
-use crate::analysis::PassRate;
+use crate::analysis::PassRateCollector;
 use crate::domain::{
     AttemptKey, AttemptSummary, Criterion, InMemory, PlannedSet, RunBy, RunPlan, RunRef, Shard, Spent,
     Totals, rfc3339, stored_path, unix_seconds,
@@ -429,7 +429,7 @@ fn read_head(path: &Path, app_dir: Option<&Path>, key: Option<&RunKey>) -> Resul
 #[derive(Default)]
 struct CollectedResults {
     totals: Totals,
-    pass_rate: PassRate,
+    pass_rate: PassRateCollector,
     metrics: Aggregation,
     criteria: DecidingMetrics,
 }

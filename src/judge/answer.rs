@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_is_a_finding_and_turns_have_their_own_scores() {
+    fn reason_is_finding_and_turns_have_scores() {
         let of = |answer: Value| result(&Criterion::new("m", Some(0.5)), 2, &answer);
         let reasons = |answer: Value| -> Vec<Option<String>> {
             of(answer).findings.into_iter().map(|finding| finding.text).collect()

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_estimates_of_requests_in_flight_are_reserved() {
+    fn estimates_of_requests_in_flight_are_reserved() {
         let budget = limited();
         let (one, two, three) = (reserved(&budget, 4000), reserved(&budget, 4000), reserved(&budget, 4000));
         let estimate = 0.001 + 0.002;

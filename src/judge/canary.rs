@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_probe_is_a_turn_without_calls() {
+    fn probe_is_turn_without_calls() {
         let turn = turn("At 9:40.");
         assert_eq!(turn.user.spoken_text(), "When and where does my flight leave?");
         assert_eq!(turn.final_response.unwrap().spoken_text(), "At 9:40.");
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_judge_may_be_silent_about_a_wrong_response_only() {
+    fn judge_may_omit_reason_of_wrong_response() {
         let fine = |wanted: bool| {
             let probe = PROBES.iter().find(|probe| probe.wanted == wanted).unwrap();
             [Some(true), Some(false), None].map(|found| Probed { probe, found, why: String::new() }.is_fine())

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flight_stays_until_its_requests_have_ended() {
+    fn shared_request_stays_until_all_end() {
         let flights = Flights::default();
         let first = flights.of("a");
         let other = flights.of("b");

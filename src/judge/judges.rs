@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_folder_sends_what_agents_say_is_told() {
+    fn destination_of_agent_texts_is_reported() {
         let told = |spec: JudgeSpec| Judges::destination(&spec);
         assert_eq!(told(JudgeSpec::standard()), None);
         assert_eq!(told(JudgeSpec { provider: Some(Provider::Replay), ..folder_spec() }), None);
@@ -409,9 +409,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn judging_is_told_as_it_goes_on() {
-        struct Told(Vec<Judging>);
-        impl JudgingObserver for Told {
+    async fn judging_progress_is_reported() {
+        struct ObservedProgress(Vec<Judging>);
+        impl JudgingObserver for ObservedProgress {
             async fn judging(&mut self, judging: Judging) {
                 self.0.push(judging);
             }
@@ -425,7 +425,7 @@ mod tests {
         std::fs::write(&path, answer.to_string()).unwrap();
         let spec =
             JudgeSpec { provider: Some(Provider::Replay), recording: Some(path), ..JudgeSpec::standard() };
-        let mut told = Told(Vec::new());
+        let mut told = ObservedProgress(Vec::new());
         let probed = Judges::new(&spec, None).canary(&mut told).await;
         assert_eq!((probed[0].found, probed[1].found), (Some(true), None));
         let first = &told.0[0];
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_with_a_project_of_its_own_is_told() {
+    fn model_with_own_project_is_reported() {
         let whole = "projects/p/locations/eu/models/m";
         let told = Some(format!("send what agents say to the model {whole}"));
         assert_eq!(Judges::destination_of_model(whole), told);
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_allowed_is_no_model() {
+    fn disallowed_destination_has_no_model() {
         let spec = JudgeSpec { url: Some("http://127.0.0.1:1/".into()), ..folder_spec() };
         let spec = JudgeSpec { provider: Some(Provider::Ollama), ..spec };
         let error = Judges::new(&spec, None).is_configured("m").unwrap_err();
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_recorded_judge_needs_no_model() {
+    async fn recorded_judge_needs_no_model() {
         let folder = tempfile::tempdir().unwrap();
         let recording = Some(folder.path().join("none.jsonl"));
         let spec = JudgeSpec { provider: Some(Provider::Replay), recording, ..JudgeSpec::standard() };
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_of_the_configuration_is_used_instead_of_that_of_a_criterion() {
+    fn configured_model_overrides_criterion() {
         let model = |of_spec: Option<&str>, of_criterion: Option<&str>| {
             let spec = JudgeSpec { model: of_spec.map(str::to_string), ..JudgeSpec::standard() };
             let options = JudgeOptions { model: of_criterion.map(str::to_string), ..JudgeOptions::default() };
@@ -481,7 +481,7 @@ mod tests {
 
     /// Without the secret of its codes, the cache is of no use.
     #[test]
-    fn a_cache_that_cannot_be_used_is_told() {
+    fn unusable_cache_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let usable = Judges::new(&JudgeSpec::standard(), Some(Answers::below(folder.path().join("judge"))));
         assert!(usable.cache_problem().is_none() && usable.answers.is_some());

@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_long_delay_that_a_server_requests_ends_all_requests() {
+    async fn long_requested_delay_ends_all_requests() {
         let budget = Budget::of(&JudgeSpec::standard());
         for (seconds, is_open) in [(LONGEST_DELAY.as_secs(), true), (LONGEST_DELAY.as_secs() + 1, false)] {
             let server = server(reply("429 x", &format!("Retry-After: {seconds}\r\n"), "{}"));
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_question_that_is_rejected_with_a_schema_is_sent_without_it() {
+    async fn rejected_schema_is_omitted_on_retry() {
         let rejecting = server(reply("400 x", "", "{}"));
         let budget = Budget::of(&JudgeSpec::standard());
         let (model, schema) =
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_form_of_answers_is_known_after_one_with_a_schema() {
+    async fn answer_form_is_known_after_schema_answer() {
         let answering = server(reply("200 x", "", r#"{"message": {"content": "yes"}}"#));
         let budget = Budget::of(&JudgeSpec::standard());
         let (model, schema) =
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_in_the_address_is_masked() {
+    fn secret_in_address_is_masked() {
         let masked = |address: &str, text: &str| {
             model_at(&Url::parse(address).unwrap(), Arc::new(Gate::new(1, None))).mask(text)
         };
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn chances_are_between_0_and_1() {
+    fn random_numbers_are_between_0_and_1() {
         let chances: Vec<f64> = (0..200).map(|_| chance()).collect();
         assert!(chances.iter().all(|one| (0.0..=1.0).contains(one)));
         assert!(chances.iter().any(|one| *one < 0.5) && chances.iter().any(|one| *one > 0.5));
@@ -491,7 +491,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_number_of_attempts_is_told() {
+    async fn number_of_attempts_is_reported() {
         let failing = server(reply("503 x", "", "{}"));
         let budget = Budget::of(&JudgeSpec::standard());
         let message = |error: JudgeError| error.message;
@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_redirect_names_the_other_host() {
+    async fn redirect_error_names_the_other_host() {
         let elsewhere = server(reply("302 x", "Location: https://other.example/x\r\n", "")).base;
         let budget = Budget::of(&JudgeSpec::standard());
         let error = ask(&elsewhere, &budget, 1).await.message;
@@ -513,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_sent_as_their_protocols_want_it() {
+    fn keys_are_sent_as_protocols_require() {
         let key = |name: &'static str| (name, Secret::new("k".into()));
         let sent = headers(&[key("authorization"), key("x-api-key")], &[("x-version", "1")]).unwrap();
         assert_eq!(sent["authorization"], "Bearer k");

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_program_that_said_nothing_adds_nothing() {
+    async fn silent_program_adds_no_message() {
         assert_eq!(stderr_tail(&Tail::default()).await, "");
     }
 

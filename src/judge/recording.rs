@@ -65,7 +65,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_answer_is_that_to_the_question() {
+    fn answer_belongs_to_the_question() {
         let recorded = |turn: usize, about: Option<&str>, replies: &[&str]| {
             let answers =
                 json!({"eval_id": "a", "metric": "m", "turn": turn, "about": about, "replies": replies});

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_receives_the_criterion_and_the_turns() {
+    fn program_receives_criterion_and_turns() {
         let mut criterion = Criterion::new("own", Some(0.5));
         let call = ToolCall { name: "find".into(), ..ToolCall::default() };
         let listed = Trajectory::Listed { calls: vec![call], responses: Vec::new(), texts: Vec::new() };

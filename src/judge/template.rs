@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failure_that_may_pass_is_told_from_one_that_does_not() {
+    async fn transient_and_permanent_failures_differ() {
         for (head, may_retry) in [
             ("408 x", true),
             ("429 x", true),

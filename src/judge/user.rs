@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_of_one_turn_needs_no_model() {
+    fn one_turn_conversation_needs_no_model() {
         let judges = Judges::new(&crate::domain::JudgeSpec::standard(), None);
         let can_play = |most_turns: i64| {
             let spec = UserSpec {
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_in_the_history_on_request() {
+    fn calls_are_in_history_on_request() {
         use crate::domain::{Content, Part, ToolCall, ToolResponse, Trajectory};
         let call = ToolCall {
             name: "find".into(),

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_redirect_names_the_other_host_and_nothing_else() {
+    fn redirect_error_contains_only_the_host() {
         for (location, host) in [
             ("https://other/x?key=canary", "other"),
             ("HTTP://me:canary@other:81/", "other:81"),

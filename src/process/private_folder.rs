@@ -252,7 +252,7 @@ mod tests {
     /// The child is this test in another process, which receives the signal of a closed terminal.
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_closed_terminal_deletes_the_folders_unless_the_signal_is_ignored() {
+    fn closed_terminal_deletes_folders_unless_ignored() {
         const IS_CHILD: &str = "EVALTRAIL_TEST_HANGS_UP";
         if std::env::var_os(IS_CHILD).is_some() {
             remove_private_folders_on_hangup().unwrap();
@@ -273,7 +273,7 @@ mod tests {
             eprintln!("the tests run with nohup, which a child cannot undo: skipped");
             return;
         }
-        let name = "process::private_folder::tests::a_closed_terminal_deletes_the_folders_unless_the_signal_is_ignored";
+        let name = "process::private_folder::tests::closed_terminal_deletes_folders_unless_ignored";
         let run = |kind: &str, before: &str| {
             let program = std::env::current_exe().unwrap();
             let script = format!("{before} exec '{}' --exact {name} --nocapture", program.display());

@@ -3,7 +3,7 @@
 use super::failures::{change_for, failed_cases, groups_of};
 use super::json_case::WrittenCase;
 use super::{attempts_in_order, cases_not_run};
-use crate::analysis::{FailureGroup, PassCount, PassRate, RepeatedPass, count_of, repeated_passes};
+use crate::analysis::{FailureGroup, PassCount, RepeatedPass, count_of, pass_rate, repeated_passes};
 use crate::domain::{RunState, Status};
 use crate::formats::json::write_with_list;
 use crate::metrics::{Aggregate, aggregates};
@@ -28,7 +28,7 @@ pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()
             "cases": (0..state.plan.cases.len()).filter(|case| state.has_ended(*case)).count(),
             // The counts by status are of attempts.
             "attempts": totals.ended(),
-            "pass_rate": PassRate::of(state.finished.iter().map(|attempt| (attempt.key, attempt.status))),
+            "pass_rate": pass_rate(state.finished.iter().map(|attempt| (attempt.key, attempt.status))),
             "passed": totals.passed,
             "failed": totals.failed,
             "errored": totals.errored,

@@ -64,7 +64,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn each_step_names_its_agent_its_calls_the_responses_of_tools_and_the_tokens() {
+    fn step_has_agent_calls_responses_and_tokens() {
         let event = |author: &str, part: Part, usage: Option<Usage>| InvocationEvent {
             author: author.into(),
             content: Some(Content { role: None, parts: vec![part] }),

@@ -66,7 +66,7 @@ pub(super) trait Tell: Send {
     fn spends(&mut self, _spent: Spent) {}
 
     /// Called when the conversation has ended, before the attempt waits for its judges.
-    fn judging_begins(&mut self) {}
+    fn conversation_ended(&mut self) {}
 
     /// Called when the agent is no longer needed. Releases the attempt's slots, so that another attempt may start.
     fn agent_is_done(&mut self);

@@ -42,7 +42,7 @@ impl Tell for Teller {
         *all = all.and(spent);
     }
 
-    fn judging_begins(&mut self) {
+    fn conversation_ended(&mut self) {
         self.is_judged.cancel();
     }
 

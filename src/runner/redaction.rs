@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_members_that_an_agent_chose_are_replaced() {
+    fn secrets_in_member_names_are_replaced() {
         let secrets = Secrets::of(["canary-12".to_string(), "response".to_string()]);
         let redaction = Redaction { secrets, folders: Vec::new() };
         let mut value = serde_json::json!({"response": {"args": [{"by canary-12": 1, "sk-proj-abcdefghijklmnop123": 2}]}});

@@ -51,7 +51,7 @@ impl Shared {
         let _room = match self.judged[set].is_empty() {
             true => None,
             false => {
-                tell.judging_begins();
+                tell.conversation_ended();
                 let room = self.judging.acquire().await.ok();
                 tell.agent_is_done();
                 room

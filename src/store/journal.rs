@@ -5,7 +5,7 @@
 //! nothing is based on it. In a signed run, a line that is damaged or not signed is ignored, so that its attempt counts
 //! as not run. An incomplete last line, which a killed process leaves, is removed when the run is resumed.
 
-use super::journal_line::{JOURNAL, SpentLine, read_attempt, sign_line, verified, with_key};
+use super::journal_line::{JOURNAL, SpentOnCancelledLine, read_attempt, sign_line, verified, with_key};
 use super::journal_records::JournalRecords;
 use super::lock::try_lock;
 use super::own_folder::OwnFolder;
@@ -253,7 +253,7 @@ impl RunFolder {
 
     /// Appends what judges spent on attempts that were cancelled.
     pub fn append_spent_on_cancelled(&mut self, spent: Spent) -> Result<(), JournalError> {
-        let line = serde_json::to_vec(&SpentLine { spent_on_cancelled: spent });
+        let line = serde_json::to_vec(&SpentOnCancelledLine { spent_on_cancelled: spent });
         let line = self.signed(line.map_err(|error| at(self.folder.path())(error.into()))?);
         self.write(&line)?;
         self.spent_on_cancelled = self.spent_on_cancelled.and(spent);
@@ -522,7 +522,7 @@ fn read_line(
     if text == END || (key.is_none() && text.starts_with(SIGNED_END)) {
         return Line::End;
     }
-    if let Some(spent) = SpentLine::read(text) {
+    if let Some(spent) = SpentOnCancelledLine::read(text) {
         return Line::SpentOnCancelled(spent);
     }
     match read_attempt(text).filter(|attempt| is_of_plan(attempt, plan)) {

@@ -13,23 +13,23 @@ const KEY_NAME: &[u8] = b"{\"key\":";
 const SIGNATURE_NAME: &[u8] = b",\"signature\":\"";
 const SIGNATURE_END: &[u8] = b"\"}";
 
-/// The beginning of a [`SpentLine`].
+/// The beginning of a [`SpentOnCancelledLine`].
 const SPENT_NAME: &[u8] = b"{\"spent_on_cancelled\":";
 
 /// A line with what judges spent on attempts that were cancelled.
 #[derive(Serialize, Deserialize)]
-pub(super) struct SpentLine {
+pub(super) struct SpentOnCancelledLine {
     pub(super) spent_on_cancelled: Spent,
 }
 
-impl SpentLine {
+impl SpentOnCancelledLine {
     /// What such a line contains; `None` if it is another line.
     pub(super) fn read(line: &[u8]) -> Option<Spent> {
         let is_spent = line.starts_with(SPENT_NAME);
         is_spent
             .then(|| serde_json::from_slice(line).ok())
             .flatten()
-            .map(|line: SpentLine| line.spent_on_cancelled)
+            .map(|line: SpentOnCancelledLine| line.spent_on_cancelled)
     }
 }
 

@@ -11,7 +11,7 @@
 //! The file is not signed: elsewhere the run is foreign.
 
 use super::journal::{LoadedRun, RUNS};
-use super::journal_line::{JOURNAL, SpentLine};
+use super::journal_line::{JOURNAL, SpentOnCancelledLine};
 use super::output::fill_output;
 use super::own_folder::OwnFolder;
 use super::plan_file::{PLAN, RUN_FORMAT, each_path, read_plan, relative_to};
@@ -77,7 +77,9 @@ pub fn export_run(
             }
         }
         if state.spent_on_cancelled != Spent::default() {
-            line(serde_json::to_value(SpentLine { spent_on_cancelled: state.spent_on_cancelled })?)?;
+            line(serde_json::to_value(SpentOnCancelledLine {
+                spent_on_cancelled: state.spent_on_cancelled,
+            })?)?;
         }
         if run.ended {
             line(json!({"ended": true}))?;

@@ -172,7 +172,7 @@ impl Workspace {
     /// configuration: `agents/` and `evalsets/` lie side by side in many projects. The folder that contains both is then
     /// the root, as if it was opened itself. Of a file (`is_file`), the agents below its folder come first.
     fn find_agents_beside(&mut self, opened: &Path, is_file: bool) {
-        let Some((root, agents)) = agents_beside(opened, is_file) else { return };
+        let Some((root, agents)) = agents_around(opened, is_file) else { return };
         for set in &mut self.sets {
             set.shown = path_below(&root, &set.path);
         }
@@ -349,7 +349,7 @@ pub fn root_of(folder: &Path) -> PathBuf {
 
 /// The nearest folder above a folder that contains agents, and these. Searched are the folders of the repository, and those
 /// in the current folder; of each, the folders in it and one level below. `itself`: the folder itself is searched first.
-fn agents_beside(folder: &Path, itself: bool) -> Option<(PathBuf, Vec<AgentFolder>)> {
+fn agents_around(folder: &Path, itself: bool) -> Option<(PathBuf, Vec<AgentFolder>)> {
     let current = std::env::current_dir().ok().and_then(|current| dunce::canonicalize(current).ok());
     let repository = repository_of(folder);
     let is_searched = |above: &PathBuf| {

@@ -108,7 +108,7 @@ impl Candidate {
         let Some(folder) = &self.within else { return true };
         let parts = PARTS.map(|part| folder.join(part));
         let mut paths = parts.iter().filter(|part| part.symlink_metadata().is_ok()).chain([&self.path]);
-        paths.all(|path| user.or_root_owns_way(path, folder))
+        paths.all(|path| user.owns_every_step_of_path(path, folder))
     }
 }
 
@@ -140,7 +140,7 @@ impl User {
     /// Whether the user, or root, owns all files, folders and links on the way to a path below `environment`. The folder in
     /// which that is, and those above it, are where the user works, whoever owns them. Who owns a folder elsewhere can
     /// replace what is in it.
-    fn or_root_owns_way(self, path: &Path, environment: &Path) -> bool {
+    fn owns_every_step_of_path(self, path: &Path, environment: &Path) -> bool {
         let place = environment.parent().and_then(|place| dunce::canonicalize(place).ok());
         let rest = environment.parent().and_then(|place| path.strip_prefix(place).ok());
         let (Some(place), Some(rest)) = (place, rest) else { return false };
@@ -188,7 +188,7 @@ impl User {
         User
     }
 
-    fn or_root_owns_way(self, _: &Path, _: &Path) -> bool {
+    fn owns_every_step_of_path(self, _: &Path, _: &Path) -> bool {
         true
     }
 }
@@ -332,10 +332,10 @@ mod tests {
     /// Whoever owns a folder, or a link, can put another program in the place of one later.
     #[cfg(unix)]
     #[test]
-    fn an_environment_is_not_used_if_another_user_owns_a_part_of_the_way() {
+    fn environment_with_foreign_path_is_not_used() {
         use std::os::unix::fs::symlink;
-        type Make = fn(&Path, &Path);
-        let ways: [(&str, &str, Make); 6] = [
+        type CreateFiles = fn(&Path, &Path);
+        let ways: [(&str, &str, CreateFiles); 6] = [
             (".venv is a link to their folder", "elsewhere", |place, work| {
                 symlink(place.join("elsewhere"), work.join(".venv")).unwrap();
             }),

@@ -206,7 +206,7 @@ fn runs_of_adk_are_compared_accepted_exported_and_run_again() {
 
 /// A result whose set cannot be opened says so, instead of being shown without its cases.
 #[test]
-fn a_result_whose_set_is_damaged_names_the_set() {
+fn result_with_damaged_set_names_the_set() {
     let desk = Desk::new();
     let first = desk.adk_ran(1000.5, &results(true, &exact()));
     let second = desk.adk_ran(1000.51, &results(false, &exact()));
@@ -230,7 +230,7 @@ fn a_result_whose_set_is_damaged_names_the_set() {
 /// trends.
 #[cfg(unix)]
 #[test]
-fn the_explorer_and_its_queue_work_on_results_of_adk() {
+fn explorer_and_queue_work_on_adk_results() {
     use crate::common::terminal::Terminal;
     let desk = Desk::new();
     desk.adk_ran(1000.5, &results(true, &exact()));

@@ -289,7 +289,7 @@ fn commands_in_the_documents_exist() {
 
 /// Each block of the document on agents says where `.ci/documented-agents` runs it, or why it does not.
 #[test]
-fn each_block_of_the_document_on_agents_is_run_by_the_script() {
+fn each_block_of_agents_document_is_run() {
     let Some(python) = crate::common::python() else { return println!("SKIPPED: Python is missing") };
     let script = root().join(".ci/documented-agents");
     let out = std::process::Command::new(python).arg(script).arg("--list").output().unwrap();

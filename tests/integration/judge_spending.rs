@@ -200,7 +200,7 @@ fn ctrl_c_ends_a_run_that_waits_for_the_limit() {
 
 /// The report of a run that was cancelled, and the list of runs afterwards, contain what the cancelled requests may cost.
 #[test]
-fn requests_that_were_cancelled_are_in_every_sum() {
+fn cancelled_requests_are_in_every_sum() {
     let judge = JudgeDouble::start(|_| {
         loop {
             std::thread::park();

@@ -209,7 +209,7 @@ fn a_requested_metric_does_not_vanish() {
 
 /// No other line of the output has the score of a metric that does not decide.
 #[test]
-fn a_requested_metric_of_a_single_case_has_its_score_in_the_table() {
+fn requested_metric_of_single_case_is_in_table() {
     let place = Place::new(&[("rows.jsonl", lines(&[row("a", json!({}))]))]);
     let shown = text(&call(&place, &["score", "rows.jsonl", "--metric", "bleu"]));
     let line = shown.lines().find(|line| line.starts_with("bleu")).unwrap_or_else(|| panic!("{shown}"));

@@ -68,7 +68,7 @@ fn reports_are_no_data_sets_wherever_they_lie() {
 
 /// The same content in another form: no record has its digest.
 #[test]
-fn reports_that_were_packed_or_formatted_again_are_no_data_sets() {
+fn packed_or_reformatted_reports_are_no_data_sets() {
     let place = written();
     let exported = output(
         evaltrail(&place.path().join("home"))
@@ -139,7 +139,7 @@ fn tables_of_others_are_data_sets() {
 }
 
 #[test]
-fn journals_recordings_and_results_for_adk_are_no_data_sets() {
+fn own_journals_and_recordings_are_no_data_sets() {
     let place = written();
     let run = std::fs::read_dir(place.path().join(".evaltrail/runs")).unwrap().next().unwrap().unwrap();
     std::fs::copy(run.path().join("journal.jsonl"), place.path().join("a.evalset.json")).unwrap();

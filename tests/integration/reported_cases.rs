@@ -13,7 +13,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 /// A copy of one of the folders, in which commands are executed.
-struct Reported {
+struct CaseFolder {
     folder: tempfile::TempDir,
 }
 
@@ -23,11 +23,11 @@ fn source(name: &str) -> PathBuf {
     cases.join(name)
 }
 
-impl Reported {
-    fn copy(name: &str) -> Reported {
+impl CaseFolder {
+    fn copy(name: &str) -> CaseFolder {
         let folder = tempfile::tempdir().unwrap();
         copy_folder(&source(name), folder.path());
-        Reported { folder }
+        CaseFolder { folder }
     }
 
     fn path(&self) -> &Path {
@@ -99,17 +99,17 @@ fn statuses(report: &Value) -> Vec<&str> {
 }
 
 /// The server of the scripted agent of ADK.
-struct Scripted {
+struct ScriptedAgent {
     server: Server,
     _agents: tempfile::TempDir,
 }
 
-impl Scripted {
-    fn start(test: &str) -> Option<Scripted> {
+impl ScriptedAgent {
+    fn start(test: &str) -> Option<ScriptedAgent> {
         let adk = adk_or_skip(test)?;
         let agents = tempfile::tempdir().unwrap();
         copy_folder(&source("agents"), agents.path());
-        Some(Scripted { server: Server::start(&adk, "api_server", agents.path()), _agents: agents })
+        Some(ScriptedAgent { server: Server::start(&adk, "api_server", agents.path()), _agents: agents })
     }
 
     fn agent(&self) -> String {
@@ -146,8 +146,8 @@ fn copies_of_the_reported_files_are_equal() {
 /// Row 15, with the criteria of the folder.
 #[test]
 fn model_errors_are_the_reason_and_the_cause() {
-    let Some(server) = Scripted::start("model_errors_are_the_reason_and_the_cause") else { return };
-    let place = Reported::copy("15-empty-and-error");
+    let Some(server) = ScriptedAgent::start("model_errors_are_the_reason_and_the_cause") else { return };
+    let place = CaseFolder::copy("15-empty-and-error");
     let (printed, report) = place.reported(&["run", ".", "--agent", &server.agent(), "--retries", "0"]);
     assert_eq!(statuses(&report), ["failed", "failed", "failed", "errored"], "{printed}");
     let score = |eval_id: &str, at: usize| field(&report, eval_id, "metrics")[at]["score"].clone();
@@ -182,8 +182,8 @@ fn model_errors_are_the_reason_and_the_cause() {
 /// Row 15, where only the trajectory is a criterion: the statuses are ADK's, and no line is a bare pass.
 #[test]
 fn model_errors_pass_with_their_words() {
-    let Some(server) = Scripted::start("model_errors_pass_with_their_words") else { return };
-    let place = Reported::copy("15-empty-and-error");
+    let Some(server) = ScriptedAgent::start("model_errors_pass_with_their_words") else { return };
+    let place = CaseFolder::copy("15-empty-and-error");
     place.write("test_config.json", "{\"criteria\": {\"tool_trajectory_avg_score\": 1.0}}");
     let (printed, report) = place.reported(&["run", ".", "--agent", &server.agent(), "--retries", "0"]);
     assert_eq!(statuses(&report), ["passed", "passed", "passed", "errored"], "{printed}");
@@ -197,8 +197,8 @@ fn model_errors_pass_with_their_words() {
 
 /// Row 18.
 #[test]
-fn rows_with_predictions_only_say_what_is_missing() {
-    let place = Reported::copy("18-predicted-for-reference");
+fn rows_with_predictions_only_name_missing_column() {
+    let place = CaseFolder::copy("18-predicted-for-reference");
     let (printed, report) = place.reported(&["score", "data.json"]);
     assert_eq!(statuses(&report), ["not_evaluated", "not_evaluated"]);
     let reason = "the row has no reference or reference_trajectory (it has predicted_trajectory)";
@@ -211,7 +211,7 @@ fn rows_with_predictions_only_say_what_is_missing() {
 /// Row 20.
 #[test]
 fn items_of_responses_are_calls_results_and_messages() {
-    let place = Reported::copy("20-responses-items");
+    let place = CaseFolder::copy("20-responses-items");
     let (printed, report) = place.reported(&["score", "calls.jsonl"]);
     let turns: Vec<&Value> =
         report["cases"].as_array().unwrap().iter().map(|case| &case["invocations"][0]).collect();
@@ -241,9 +241,9 @@ impl Drop for Ended {
 
 /// Row 41.
 #[test]
-fn texts_of_a2a_are_in_the_response_or_the_events() {
+fn a2a_texts_are_in_response_or_events() {
     let Some(python) = python() else { return println!("skipped: Python is not installed") };
-    let place = Reported::copy("41-a2a-status-message");
+    let place = CaseFolder::copy("41-a2a-status-message");
     let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
     let mut server = Command::new(python);
     server.arg(place.path().join("server.py")).arg(port.to_string()).stdin(Stdio::null());
@@ -280,7 +280,7 @@ fn texts_of_a2a_are_in_the_response_or_the_events() {
 /// Row 44.
 #[test]
 fn unknown_columns_are_named_listed_and_mapped() {
-    let place = Reported::copy("44-columns");
+    let place = CaseFolder::copy("44-columns");
     for args in [["check", "renamed.jsonl"], ["score", "renamed.jsonl"], ["list", "."]] {
         let printed = place.printed(&args);
         let line = printed.lines().find(|line| line.contains("renamed.jsonl")).unwrap_or_default();
@@ -301,7 +301,7 @@ fn unknown_columns_are_named_listed_and_mapped() {
 /// Row 45.
 #[test]
 fn prompts_alone_expect_unknown_calls() {
-    let place = Reported::copy("45-prompt-only");
+    let place = CaseFolder::copy("45-prompt-only");
     for (file, cases) in [
         ("prompt.jsonl", &[("row-4ebe8a499973", "same call once")][..]),
         (
@@ -334,7 +334,7 @@ fn prompts_alone_expect_unknown_calls() {
 /// Row 46.
 #[test]
 fn rows_without_a_reference_count_in_no_metric() {
-    let place = Reported::copy("46-some-references");
+    let place = CaseFolder::copy("46-some-references");
     let (printed, report) = place.reported(&["score", "d.jsonl"]);
     assert_eq!(statuses(&report), ["passed", "not_evaluated", "not_evaluated", "not_evaluated"], "{printed}");
     let metrics = report["summary"]["metrics"].as_array().unwrap();
@@ -351,7 +351,7 @@ fn rows_without_a_reference_count_in_no_metric() {
 /// Row 47.
 #[test]
 fn calls_and_images_of_messages_are_read() {
-    let place = Reported::copy("47-lc-messages");
+    let place = CaseFolder::copy("47-lc-messages");
     let checked = place.printed(&["check", "."]);
     assert!(checked.contains("3 files checked: 0 errors"), "{checked}");
     let (_, report) = place.reported(&["score", "."]);
@@ -372,8 +372,8 @@ fn calls_and_images_of_messages_are_read() {
 
 /// Row 47b.
 #[test]
-fn an_agent_that_does_what_is_expected_passes_in_every_form() {
-    let place = Reported::copy("47b-right-agent-fails");
+fn expected_conversation_passes_in_every_form() {
+    let place = CaseFolder::copy("47b-right-agent-fails");
     for name in ["openai.jsonl", "langchain.jsonl", "openai_old.jsonl"] {
         let (_, report) = place.reported(&["score", name]);
         let id = report["cases"][0]["eval_id"].as_str().unwrap();
@@ -391,8 +391,8 @@ fn an_agent_that_does_what_is_expected_passes_in_every_form() {
 
 /// Row 48.
 #[test]
-fn the_scaffold_passes_the_case_with_a_reference() {
-    let place = Reported::copy("48-scaffold");
+fn scaffold_passes_case_with_reference() {
+    let place = CaseFolder::copy("48-scaffold");
     let agent = place.recorded(&[
         ("greeting", "Hello, what can you help me with?"),
         ("weather_query", "What's the weather like in San Francisco?"),
@@ -420,7 +420,7 @@ fn the_scaffold_passes_the_case_with_a_reference() {
 /// Row 49.
 #[test]
 fn texts_of_tools_become_objects_that_adk_loads() {
-    let place = Reported::copy("49-convert-tool-text");
+    let place = CaseFolder::copy("49-convert-tool-text");
     for (name, result) in [("text", json!("20 degrees")), ("number", json!(20)), ("list", json!([1, 2]))] {
         let (from, to) = (format!("{name}.jsonl"), format!("{name}.evalset.json"));
         let converted = place.printed(&["convert", &from, "-o", &to]);
@@ -457,7 +457,7 @@ fn rubrics_of_a_group_are_judged_chosen_and_converted() {
         let reply = json!({"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}});
         answer(stream, "200 OK", JSON, &reply.to_string())
     });
-    let place = Reported::copy("52-rubric-groups");
+    let place = CaseFolder::copy("52-rubric-groups");
     let toml = place.read("evaltrail.toml").replace(":7812", &format!(":{}", judge.port));
     place.write("evaltrail.toml", &toml);
     let judged = || {
@@ -492,8 +492,8 @@ fn rubrics_of_a_group_are_judged_chosen_and_converted() {
 
 /// Row 04.
 #[test]
-fn turns_without_a_user_message_are_named_and_left_out() {
-    let place = Reported::copy("04-no-user-event");
+fn turns_without_user_message_are_left_out() {
+    let place = CaseFolder::copy("04-no-user-event");
     let checked = place.printed(&["check", "empty_user.evalset.json"]);
     for line in [
         "[0].conversation[0].user_content: expected",
@@ -524,8 +524,8 @@ fn turns_without_a_user_message_are_named_and_left_out() {
 /// Row 29.
 #[test]
 fn swapped_calls_would_pass_in_any_order() {
-    let Some(server) = Scripted::start("swapped_calls_would_pass_in_any_order") else { return };
-    let place = Reported::copy("29-parallel-order");
+    let Some(server) = ScriptedAgent::start("swapped_calls_would_pass_in_any_order") else { return };
+    let place = CaseFolder::copy("29-parallel-order");
     let (printed, report) = place.reported(&["run", ".", "--agent", &server.agent()]);
     assert_eq!(statuses(&report), ["failed"], "{printed}");
     assert!(printed.contains("EXACT: the same calls in another order"), "{printed}");
@@ -546,11 +546,11 @@ fn swapped_calls_would_pass_in_any_order() {
 
 /// Row 40.
 #[test]
-fn only_turns_without_a_text_continue_in_the_background() {
-    let Some(server) = Scripted::start("only_turns_without_a_text_continue_in_the_background") else {
+fn only_turns_without_text_run_in_background() {
+    let Some(server) = ScriptedAgent::start("only_turns_without_text_run_in_background") else {
         return;
     };
-    let place = Reported::copy("40-long-running");
+    let place = CaseFolder::copy("40-long-running");
     let (printed, report) = place.reported(&["run", ".", "--agent", &server.agent()]);
     assert_eq!(statuses(&report), ["passed", "failed"], "{printed}");
     let end =
@@ -569,8 +569,8 @@ fn only_turns_without_a_text_continue_in_the_background() {
 
 /// Row 34.
 #[test]
-fn pointers_of_git_lfs_say_what_to_do() {
-    let place = Reported::copy("34-broken-lines");
+fn git_lfs_pointers_name_the_command() {
+    let place = CaseFolder::copy("34-broken-lines");
     let words = "a pointer of Git LFS: run git lfs pull";
     assert_eq!(place.printed(&["list", "."]).matches(words).count(), 2);
     for file in ["lfs.jsonl", "lfs.evalset.json"] {
@@ -584,7 +584,7 @@ fn pointers_of_git_lfs_say_what_to_do() {
 /// Row 03b.
 #[test]
 fn semicolons_separate_cells() {
-    let place = Reported::copy("03b-csv");
+    let place = CaseFolder::copy("03b-csv");
     assert!(place.printed(&["list", "."]).contains("semicolon.csv  1 case"));
     let (printed, report) = place.reported(&["score", "semicolon.csv", "--metric", "exact_match"]);
     let turn = &report["cases"][0]["invocations"][0];
@@ -595,7 +595,7 @@ fn semicolons_separate_cells() {
 /// Row 35.
 #[test]
 fn equal_ids_are_told_apart_in_every_output() {
-    let place = Reported::copy("35-duplicate-ids");
+    let place = CaseFolder::copy("35-duplicate-ids");
     let prompts = ["four steps", "same call once", "same call twice"];
     let agent = place.recorded(&prompts.map(|prompt| ("same", prompt)));
     let formats = ["junit", "markdown", "html", "csv"];

@@ -116,13 +116,13 @@ fn end_with(signals: &[Signal]) {
 }
 
 #[test]
-fn signals_end_a_run_whose_workers_are_stopped() {
+fn signals_end_run_with_stopped_workers() {
     end_with(&[Signal::INT, Signal::INT]);
     end_with(&[Signal::TERM]);
 }
 
 #[test]
-fn keys_work_in_an_explorer_whose_workers_are_stopped() {
+fn explorer_keys_work_with_stopped_workers() {
     let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     set_with_silent_agent(folder.path());
     let mut terminal = Terminal::start_in(BINARY, &["."], home.path(), (100, 30), folder.path(), &[]);

@@ -346,7 +346,7 @@ fn evidence_that_no_case_can_have_is_said() {
 }
 
 #[test]
-fn evidence_that_one_case_cannot_have_is_said_where_a_case_is_unclear() {
+fn unclear_case_explains_missing_evidence() {
     let words = |after: (usize, usize)| compared(&run_of(&[(1, 1)]), &run_of(&[after])).undecidable_words();
     assert_eq!(
         words((0, 3)).unwrap(),
@@ -360,7 +360,7 @@ fn evidence_that_one_case_cannot_have_is_said_where_a_case_is_unclear() {
 }
 
 #[test]
-fn a_case_that_broke_is_lost() {
+fn broken_case_counts_as_broke() {
     let (before, after) = (run_of(&[(5, 5), (5, 5)]), run_of(&[(0, 5), (5, 5)]));
     let found = compared(&before, &after);
     let lost: Vec<_> = found.lost(&before, &after).map(|case| case.after).collect();
@@ -534,7 +534,7 @@ fn the_order_of_criteria_is_no_other_criteria_and_stubs_are_known_of_the_baselin
 }
 
 #[test]
-fn another_judge_is_told_of_judged_cases() {
+fn changed_judge_is_reported_for_judged_cases() {
     let judged = |model: &str, is_judged: bool| {
         let mut state = run(&[("s", "a", "1", &[])], |plan| plan.judge.model = Some(model.to_string()));
         let criterion = Criterion::new("m", Some(0.5));
@@ -566,7 +566,7 @@ fn another_judge_is_told_of_judged_cases() {
 }
 
 #[test]
-fn another_agent_and_another_variant_are_told() {
+fn changed_agent_and_variant_are_reported() {
     let cases: &[Case] = &[("s", "a", "1", &[true])];
     let (before, saved) = (run(cases, |_| {}), run(cases, |plan| plan.sets[0].agent = AgentSpec::Saved));
     let changed = |before: RunToCompare, after: &RunState| {
@@ -589,7 +589,7 @@ fn another_agent_and_another_variant_are_told() {
 }
 
 #[test]
-fn a_case_whose_content_differs_is_edited_unless_both_runs_are_of_saved_responses() {
+fn changed_content_is_edited_unless_both_saved() {
     let saved = |plan: &mut RunPlan| plan.sets[0].agent = AgentSpec::Saved;
     let (old, new): (&[Case], &[Case]) =
         (&[("s", "a", "1@old response", &[false])], &[("s", "a", "1@new response", &[true])]);
@@ -600,7 +600,7 @@ fn a_case_whose_content_differs_is_edited_unless_both_runs_are_of_saved_response
 }
 
 #[test]
-fn cases_that_passed_in_both_runs_do_not_count_as_changes() {
+fn cases_passed_in_both_runs_are_unchanged() {
     let before = [vec![(1, 1); 10], vec![(0, 1)]].concat();
     let after = [vec![(0, 1); 6], vec![(1, 1); 5]].concat();
     let found = compared(&run_of(&before), &run_of(&after));
@@ -613,7 +613,7 @@ fn cases_that_passed_in_both_runs_do_not_count_as_changes() {
 }
 
 #[test]
-fn rates_of_cases_with_equally_many_attempts_are_not_weighted() {
+fn equal_attempts_are_not_weighted() {
     let found = compared(&run_of(&[(1, 1), (0, 1)]), &run_of(&[(5, 5), (1, 5)])).overall;
     assert!(found.is_by_rates() && found.is_repeated() && !found.is_weighted);
     assert_eq!(found.passed_words(), "50.0 % → 60.0 % of attempts passed, mean over 2 comparable cases");
@@ -678,7 +678,7 @@ fn runs_without_a_difference_in_words() {
 }
 
 #[test]
-fn the_attempts_of_a_run_without_repetitions_have_no_estimates() {
+fn single_attempts_have_no_estimates() {
     use crate::analysis::repeated_passes;
     let repeated = |repeat: u32| {
         let cases: &[Case] = &[("s", "a", "1", &[true, false]), ("s", "b", "2", &[true, true])];

@@ -366,7 +366,7 @@ fn calls_of_the_ai_sdk_have_their_results() {
 /// The server of a model calls tools within a message, and the AI SDK stores all steps in one: the answer comes after the last
 /// result.
 #[test]
-fn a_text_after_the_results_of_a_message_is_the_response() {
+fn text_after_results_is_the_response() {
     let searched = json!([
         {"type": "text", "text": "Let me look."},
         {"type": "server_tool_use", "id": "t", "name": "web_search", "input": {"query": "rain"}},

@@ -100,7 +100,7 @@ impl Open {
         if has_calls || message.has_unknown_call {
             self.end_response();
             let after_results = parts.split_off(end_of_results(&parts));
-            self.acts(&author, parts);
+            self.add_model_parts(&author, parts);
             if after_results.is_empty() {
                 return;
             }
@@ -117,7 +117,7 @@ impl Open {
     }
 
     /// Adds calls, their results and what is between them, in order.
-    fn acts(&mut self, author: &str, parts: Vec<Part>) {
+    fn add_model_parts(&mut self, author: &str, parts: Vec<Part>) {
         let mut rest = parts.into_iter().peekable();
         while let Some(first) = rest.next() {
             let is_result = first.response.is_some();

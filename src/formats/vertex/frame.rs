@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn trajectories_of_names_are_one_row_and_not_a_row_for_each_name() {
+    fn list_of_names_is_one_row() {
         let one = json!({"expected_steps": ["search", "book"], "actual_steps": ["search"]});
         assert_eq!(of(&one).unwrap().rows, std::slice::from_ref(&one));
         let frame = of(&json!({"expected_steps": [["search"], ["book"]]})).unwrap();

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_is_sent_unless_only_the_prompt_describes_the_form() {
+    fn schema_is_sent_unless_form_is_in_prompt() {
         use FormMode::{Prompt, Schema, Tool};
         let schema = json!({"type": "object"});
         for (provider, mode, place) in [
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_without_a_result_are_told_apart() {
+    fn answers_without_result_are_distinguished() {
         let of = |endpoint: &Endpoint, body: Value| read(endpoint, &body, Reading::default());
         let openai = endpoint(Provider::Openai, "m");
         assert_eq!(of(&openai, json!({"choices": []})).unwrap_err().fault, Fault::Protocol);
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_that_is_rejected_is_followed_by_a_weaker_one() {
+    fn rejected_form_is_followed_by_weaker_form() {
         use FormMode::{Prompt, Schema, Tool};
         for (provider, after_schema) in
             [(Provider::Anthropic, Tool), (Provider::Openai, Prompt), (Provider::Ollama, Prompt)]

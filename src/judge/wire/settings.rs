@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_of_ones_own_is_known() {
+    fn own_form_is_recognised() {
         let has_form = |written: Value| Settings::new(written.as_object().unwrap()).has_form();
         assert!(has_form(json!({"response_mime_type": "text/plain"})));
         assert!(has_form(json!({"responseSchema": {}})) && has_form(json!({"response_json_schema": {}})));

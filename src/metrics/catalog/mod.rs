@@ -55,7 +55,7 @@ impl MetricInfo {
         };
         let needs: Vec<&str> = self.needs.iter().map(|need| need.label()).collect();
         let mut facts = vec![("definition", self.definition.to_string())];
-        facts.extend(uses::use_of(self.name).map(|uses| ("use it", uses.to_string())));
+        facts.extend(uses::use_of_metric(self.name).map(|uses| ("use it", uses.to_string())));
         if !self.choices.is_empty() {
             facts.push(("in detail", self.choices.to_string()));
         }

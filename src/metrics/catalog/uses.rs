@@ -1,7 +1,7 @@
 //! What each metric is for. Users choose between metrics that look alike.
 
 /// The cases for which a metric is made, and what it does not tell; `None` if its definition says that.
-pub(super) fn use_of(name: &str) -> Option<&'static str> {
+pub(super) fn use_of_metric(name: &str) -> Option<&'static str> {
     Some(match name {
         "tool_trajectory_avg_score" => {
             "for regression tests of agents whose calls are determined by the message. IN_ORDER or ANY_ORDER if further \
@@ -66,9 +66,9 @@ mod tests {
 
     /// Every criterion of ADK that decides cases says when to use it.
     #[test]
-    fn criteria_of_adk_say_what_they_are_for() {
+    fn adk_criteria_have_a_use() {
         for metric in METRICS.iter().filter(|metric| !metric.informational) {
-            let uses = use_of(metric.name).unwrap_or_else(|| panic!("{}", metric.name));
+            let uses = use_of_metric(metric.name).unwrap_or_else(|| panic!("{}", metric.name));
             assert!(metric.facts().contains(&("use it", uses.to_string())), "{}", metric.name);
         }
     }

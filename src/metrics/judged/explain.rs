@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_in_a_turn_is_said_once() {
+    fn missing_part_of_turn_is_reported_once() {
         let why = "no sentence has a label";
         let verdict = Verdict {
             gap: Some(format!("turn 1: {why}")),

@@ -119,7 +119,7 @@ fn json_has_the_number_of_evaluated_attempts() {
 }
 
 #[test]
-fn very_large_scores_are_written_with_an_exponent() {
+fn very_large_scores_have_an_exponent() {
     let run_with = |score: f64| {
         let mut state = run(0.5, &[("s.json", &[])]);
         let metric = MetricResult {
