@@ -19,7 +19,9 @@ mod copy_files;
 mod decisions;
 mod edits;
 mod journal;
+mod journal_error;
 mod journal_line;
+mod journal_reader;
 mod journal_records;
 mod lock;
 mod output;
@@ -31,6 +33,7 @@ mod queue;
 mod read;
 mod remembered;
 mod run_export;
+mod run_folders;
 mod run_key;
 mod run_labels;
 mod save;
@@ -55,10 +58,9 @@ pub use claims::{
 };
 pub use decisions::{read_decisions, save_decisions};
 pub use edits::{Done, EditFailed, EditLog, FileAction, FileJob, Scope, UndoError};
-pub use journal::{
-    JournalError, JournalLines, LoadedRun, RunFolder, load_plan, load_run, load_run_with, remove_run,
-    run_folders, run_path,
-};
+pub use journal::RunFolder;
+pub use journal_error::JournalError;
+pub use journal_reader::{JournalLines, LoadedRun, load_plan, load_run, load_run_with};
 pub use output::{can_write_output, check_links, fill_output};
 pub use places::Places;
 pub use plan_file::{MOST_ATTEMPTS, RUN_FORMAT, StoredPlan};
@@ -67,6 +69,7 @@ pub use queue::{CaseQueue, MOST_QUEUED, NextCase};
 pub use read::{read_file, read_head, read_text_file};
 pub use remembered::Remembered;
 pub use run_export::{export_run, file_id, unpack_run};
+pub use run_folders::{remove_run, run_folders, run_path};
 pub use run_key::RunKey;
 pub use run_labels::{RunLabel, read_run_labels, run_name_error, save_run_label};
 pub use save::{Replace, SaveError, append_to, create, fill_whole, remove, replace, write_whole};

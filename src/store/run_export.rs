@@ -10,12 +10,13 @@
 //!
 //! The file is not signed: elsewhere the run is foreign.
 
-use super::journal::{LoadedRun, RUNS};
 use super::journal_line::{JOURNAL, SpentOnCancelledLine};
+use super::journal_reader::LoadedRun;
 use super::output::fill_output;
 use super::own_folder::OwnFolder;
 use super::plan_file::{PLAN, RUN_FORMAT, each_path, read_plan, relative_to};
 use super::read::{open_regular, read_line_within};
+use super::run_folders::RUNS;
 use crate::domain::Spent;
 use flate2::Compression;
 use flate2::bufread::GzDecoder;
