@@ -2,7 +2,7 @@
 
 use super::attempt::{Shared, Tell};
 use super::batches::score_batches;
-use super::queue_cases::TakenCases;
+use super::queue_cases::{QueueRecords, TakenCases};
 use super::report::{Recorded, Report};
 use crate::agents::AttemptMemory;
 use crate::domain::{AttemptKey, Progress, RunPlan, Spent};
@@ -72,9 +72,14 @@ pub(super) async fn execute(
     let slots = Arc::new(Semaphore::new(shared.plan.options.jobs.max(1) as usize));
     let limits = AgentLimits::of(&shared.plan);
     let mut outstanding_attempts = VecDeque::<AttemptKey>::from(outstanding_attempts);
-    let mut tasks = JoinSet::new();
     let mut taken = queue.map(|queue| TakenCases::of(queue, std::mem::take(&mut outstanding_attempts)));
-    let of_queue = taken.as_ref().map(TakenCases::records);
+    let mut attempts = StartedAttempts {
+        shared: shared.clone(),
+        reports: reports.clone(),
+        judging_ends,
+        of_queue: taken.as_ref().map(TakenCases::records),
+        tasks: JoinSet::new(),
+    };
     while taken.is_some() || !outstanding_attempts.is_empty() {
         let Ok(slot) = slots.clone().acquire_owned().await else { break };
         if let (Some(taken), true) = (&mut taken, outstanding_attempts.is_empty()) {
@@ -83,8 +88,9 @@ pub(super) async fn execute(
                 break;
             }
         }
-        while tasks.try_join_next().is_some() {}
-        let Some((key, permit)) = next_owed(&mut outstanding_attempts, &limits, &mut tasks).await else {
+        while attempts.tasks.try_join_next().is_some() {}
+        let next = next_owed(&mut outstanding_attempts, &limits, &mut attempts.tasks).await;
+        let Some((key, permit)) = next else {
             break;
         };
         if let Some(pace) = &mut pace {
@@ -99,10 +105,36 @@ pub(super) async fn execute(
             break;
         }
         let Ok(cancel) = answer.await else { break };
-        let (shared, reports, of_queue) = (shared.clone(), reports.clone(), of_queue.clone());
-        let room: Room = Arc::new(Mutex::new(Some((slot, permit))));
+        attempts.start(key, cancel, (slot, permit));
+    }
+    attempts.all_end().await;
+    let _ = reports.send(Report::CancelledRequests(shared.judges.cancelled())).await;
+    shared.agents.finish().await;
+}
+
+/// The attempts of a run that were started, each in a task.
+struct StartedAttempts {
+    shared: Arc<Shared>,
+    reports: mpsc::Sender<Report>,
+    /// Cancelled when no attempt may request a judge.
+    judging_ends: CancellationToken,
+    /// With a queue, where results that cannot be recorded are reported.
+    of_queue: Option<QueueRecords>,
+    tasks: JoinSet<()>,
+}
+
+impl StartedAttempts {
+    /// Starts an attempt in its slots: the slot among all attempts, and the slot of the agent.
+    fn start(
+        &mut self,
+        key: AttemptKey,
+        cancel: CancellationToken,
+        slots: (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>),
+    ) {
+        let (shared, reports, of_queue) = (self.shared.clone(), self.reports.clone(), self.of_queue.clone());
+        let room: Room = Arc::new(Mutex::new(Some(slots)));
         let memory = AttemptMemory::of(&shared.agents.memory);
-        let ends = (cancel, judging_ends.clone());
+        let ends = (cancel, self.judging_ends.clone());
         let teller = Teller {
             key,
             room: room.clone(),
@@ -111,7 +143,7 @@ pub(super) async fn execute(
             is_judged: CancellationToken::new(),
             spent: Arc::default(),
         };
-        tasks.spawn(async move {
+        self.tasks.spawn(async move {
             let (recorded, is_recorded) = oneshot::channel();
             let report = one(shared, ends, teller, recorded).await;
             let _ = reports.send(report).await;
@@ -127,9 +159,10 @@ pub(super) async fn execute(
             drop(room);
         });
     }
-    while tasks.join_next().await.is_some() {}
-    let _ = reports.send(Report::CancelledRequests(shared.judges.cancelled())).await;
-    shared.agents.finish().await;
+
+    async fn all_end(mut self) {
+        while self.tasks.join_next().await.is_some() {}
+    }
 }
 
 /// The first outstanding attempt whose agent has a free slot. Waits until there is one.

@@ -1,5 +1,8 @@
 //! Tests of the comparison of two runs.
 
+mod rates;
+mod words;
+
 use super::*;
 use crate::analysis::{ChangeEvidence, PassCount};
 use crate::domain::{
@@ -222,66 +225,6 @@ fn changed_conditions_are_told_and_edited_cases_are_in_no_number() {
     assert_eq!(found.metrics[0].test, ScoreTest::Wilcoxon(0.03125));
 }
 
-/// Runs of one set whose cases have these numbers of attempts that passed, and of attempts.
-fn run_of(counts: &[(usize, usize)]) -> RunState {
-    let ids: Vec<String> = (0..counts.len()).map(|at| at.to_string()).collect();
-    let outcomes = counts.iter().map(|(passed, of)| (0..*of).map(|at| at < *passed).collect::<Vec<bool>>());
-    let outcomes: Vec<Vec<bool>> = outcomes.collect();
-    let case = |(id, attempts)| ("s", id, id, attempts);
-    let cases: Vec<Case> =
-        ids.iter().map(String::as_str).zip(outcomes.iter().map(Vec::as_slice)).map(case).collect();
-    run(&cases, |_| {})
-}
-
-fn count(found: &RunComparison, fate: CaseFate) -> usize {
-    found.of(fate).count()
-}
-
-#[test]
-fn more_attempts_of_the_same_agent_are_no_change() {
-    // 80 % of the attempts pass: in a run of one attempt each, and in a run of five.
-    let one: Vec<(usize, usize)> = (0..100).map(|at| (usize::from(at % 5 != 0), 1)).collect();
-    let five = vec![(4, 5); 100];
-    for (before, after) in [(&one, &five), (&five, &one)] {
-        let found = compared(&run_of(before), &run_of(after));
-        assert_eq!((count(&found, CaseFate::Broke), count(&found, CaseFate::Fixed)), (0, 0));
-        let rates = found.overall.rates.unwrap();
-        assert!((rates.0 - rates.1).abs() < 1e-9, "{rates:?}");
-        assert!(found.overall.is_by_rates());
-        assert!(matches!(found.overall.test, OutcomeTest::Rates(p) if p > 0.5), "{:?}", found.overall);
-        assert!(matches!(found.metrics[0].test, ScoreTest::Equal | ScoreTest::WithinCases(0.05..)));
-        assert_eq!(found.rate_change, None);
-    }
-}
-
-#[test]
-fn a_worse_agent_with_fewer_attempts_is_not_an_improvement() {
-    // 80 % of five attempts, then 50 % of one: all attempts pass in 49 cases instead of 31.
-    let five: Vec<(usize, usize)> =
-        (0..100).map(|at| if at < 31 { (5, 5) } else { (3 + at % 2, 5) }).collect();
-    let one: Vec<(usize, usize)> = (0..100).map(|at| ((at * 37 % 100 < 49) as usize, 1)).collect();
-    let found = compared(&run_of(&five), &run_of(&one));
-    assert_eq!((found.overall.passed, count(&found, CaseFate::Fixed)), ((31, 49), 0));
-    let rates = found.overall.rates.unwrap();
-    assert!(rates.0 > 0.79 && rates.1 < 0.5, "{rates:?}");
-    assert!(matches!(found.overall.test, OutcomeTest::Rates(..0.001)), "{:?}", found.overall);
-    assert!(matches!(found.metrics[0].test, ScoreTest::WithinCases(..0.001)), "{:?}", found.metrics[0]);
-}
-
-#[test]
-fn a_flaky_case_is_neither_broke_nor_fixed() {
-    let before = run_of(&[(5, 5), (4, 5), (3, 5), (5, 5)]);
-    let after = run_of(&[(4, 5), (5, 5), (4, 5), (0, 5)]);
-    let found = compared(&before, &after);
-    let fates: Vec<CaseFate> = found.cases.iter().map(|case| case.fate).collect();
-    assert_eq!(fates, [CaseFate::Unclear, CaseFate::Unclear, CaseFate::StillFailing, CaseFate::Broke]);
-    assert_eq!(found.overall.passed, (2, 1));
-    assert_eq!(found.overall.test, OutcomeTest::McNemar(1.0), "equally many attempts");
-    let any = ComparisonRule { evidence: ChangeEvidence::Any, ..ComparisonRule::default() };
-    let found = compare_runs(&before, &after, &any);
-    assert_eq!((count(&found, CaseFate::Broke), count(&found, CaseFate::Fixed)), (2, 1));
-}
-
 #[test]
 fn a_metric_with_other_options_is_said_to_be_another() {
     let with = |option: &str, threshold: f64| {
@@ -317,201 +260,9 @@ fn a_case_that_moved_changed_its_file_and_not_its_name() {
     assert_eq!(compared(&before, &after).cases[0].changed, [ChangedCondition::File]);
 }
 
-#[test]
-fn rates_are_said_where_no_case_passes_in_all_attempts() {
-    let found = compared(&run_of(&[(8, 10); 20]), &run_of(&[(1, 10); 20]));
-    assert_eq!((count(&found, CaseFate::StillFailing), found.overall.passed), (20, (0, 0)));
-    assert!(found.overall.rates_p.is_some_and(|p| p < 1e-6), "{:?}", found.overall);
-    assert_eq!(
-        found.overall.passed_words(),
-        "0 → 0 of 20 comparable cases passed in all attempts, 80.0 % → 10.0 % of attempts passed"
-    );
-    assert_eq!(found.test_words(), "the same cases passed in all attempts; rates p < 0.0001");
-    let single = compared(&run_of(&[(1, 1); 20]), &run_of(&[(0, 1); 20]));
-    assert_eq!((single.overall.rates_p, single.test_words()), (None, "McNemar p < 0.0001".to_string()));
-}
-
-#[test]
-fn evidence_that_no_case_can_have_is_said() {
-    let rule = ComparisonRule { evidence: ChangeEvidence::Significant, ..ComparisonRule::default() };
-    let words = |attempts: usize| {
-        let found = compare_runs(&run_of(&[(attempts, attempts)]), &run_of(&[(0, attempts)]), &rule);
-        found.undecidable_words()
-    };
-    assert!(words(1).unwrap().starts_with("with at most 1 and 1 attempts of a case, no case can differ"));
-    assert_eq!(
-        (words(5), compared(&run_of(&[(1, 1)]), &run_of(&[(0, 1)])).undecidable_words()),
-        (None, None)
-    );
-}
-
-#[test]
-fn unclear_case_explains_missing_evidence() {
-    let words = |after: (usize, usize)| compared(&run_of(&[(1, 1)]), &run_of(&[after])).undecidable_words();
-    assert_eq!(
-        words((0, 3)).unwrap(),
-        "with at most 1 and 3 attempts of a case, one case in which all passed before and none now could be noise \
-         (p 0.2500): run more attempts"
-    );
-    assert_eq!(words((3, 3)), None);
-    // Nothing is said about runs without a comparable case.
-    let rule = ComparisonRule { evidence: ChangeEvidence::Significant, ..ComparisonRule::default() };
-    assert_eq!(compare_runs(&run_of(&[]), &run_of(&[]), &rule).undecidable_words(), None);
-}
-
-#[test]
-fn broken_case_counts_as_broke() {
-    let (before, after) = (run_of(&[(5, 5), (5, 5)]), run_of(&[(0, 5), (5, 5)]));
-    let found = compared(&before, &after);
-    let lost: Vec<_> = found.lost(&before, &after).map(|case| case.after).collect();
-    assert_eq!((count(&found, CaseFate::Broke), lost), (1, vec![Some(0)]));
-}
-
-/// The level is a promise: of pairs of runs of an agent that did not change, at most that share has a case that broke, or a rate
-/// that fell significantly, whichever attempts were not evaluated.
-#[test]
-fn false_alarms_are_at_most_the_level() {
-    use rand::rngs::StdRng;
-    use rand::{RngExt, SeedableRng};
-    const PAIRS: usize = 200;
-    // Three standard deviations above the expected number.
-    const AT_MOST: usize = 19;
-    let mut random = StdRng::seed_from_u64(4);
-    let attempts = [(1, 2), (1, 5), (5, 1), (3, 3), (5, 5), (3, 10)];
-    for ((before, after), missing) in
-        attempts.into_iter().flat_map(|of| [0.0, 0.1, 0.3].map(|share| (of, share)))
-    {
-        let mut alarms = [0, 0];
-        for _ in 0..PAIRS {
-            let table = |_| {
-                let rate: f64 = random.random_range(0.5..1.0);
-                let mut counts = |of: usize| {
-                    let evaluated = (0..of).filter(|_| !random.random_bool(missing)).count();
-                    let passed = (0..evaluated).filter(|_| random.random_bool(rate)).count();
-                    (PassCount { passed, of: evaluated }, of - evaluated)
-                };
-                let ((before, missing_before), (after, missing_after)) = (counts(before), counts(after));
-                PassTable { before, after, not_evaluated: (missing_before, missing_after) }
-            };
-            let tables: Vec<PassTable> =
-                (0..80).map(table).filter(|table| table.before.of.min(table.after.of) > 0).collect();
-            let found = compare_counts(&tables, &ComparisonRule::default());
-            let is_fall = found.rate_change.map(RateChange::is_fall);
-            let worse = found.fates.contains(&CaseFate::Broke) || is_fall == Some(true);
-            let better = found.fates.contains(&CaseFate::Fixed) || is_fall == Some(false);
-            alarms[0] += usize::from(worse);
-            alarms[1] += usize::from(better);
-        }
-        let runs = format!("{before} and {after} attempts, {missing} not evaluated");
-        assert!(alarms.iter().all(|alarms| *alarms <= AT_MOST), "{runs}: {alarms:?}");
-    }
-}
-
-/// A run of cases with these statuses.
-fn run_with(cases: &[&[Status]]) -> RunState {
-    let ids: Vec<String> = (0..cases.len()).map(|at| at.to_string()).collect();
-    let planned: Vec<Case> = ids.iter().map(|id| ("s", id.as_str(), id.as_str(), &[][..])).collect();
-    let mut state = run(&planned, |_| {});
-    for (case, statuses) in cases.iter().enumerate() {
-        for (at, status) in statuses.iter().enumerate() {
-            let key = AttemptKey { case, attempt: at as u32 + 1 };
-            let attempt = Attempt { status: *status, ..Attempt::blank(key, &ids[case]) };
-            state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
-        }
-    }
-    state
-}
-
 const P: Status = Status::Passed;
 const F: Status = Status::Failed;
 const U: Status = Status::NotEvaluated;
-
-#[test]
-fn cases_are_compared_whichever_of_their_attempts_were_not_evaluated() {
-    // The first run lacks an attempt of each case: of those that failed in another attempt, and of those that did not.
-    let before = run_with(&[&[P, P, P, P, U], &[P, P, P, F, U], &[P, P, P, P, U], &[U, U, U, U, U]]);
-    let after = run_with(&[&[P; 5], &[P, P, P, P, F], &[P, P, P, P, F], &[P; 5]]);
-    let found = compared(&before, &after);
-    assert_eq!(found.overall.cases, 3, "a case is not left out because its attempts passed");
-    let fates: Vec<CaseFate> = found.cases.iter().map(|case| case.fate).collect();
-    let (not_evaluated, failing) = (CaseFate::NotEvaluated, CaseFate::StillFailing);
-    assert_eq!(fates, [not_evaluated, failing, CaseFate::Unclear, not_evaluated]);
-    assert!(
-        found
-            .test_words()
-            .starts_with("by rates, because the numbers of evaluated attempts differ: 3–4 and 5")
-            || found
-                .test_words()
-                .starts_with("by rates, because the numbers of evaluated attempts differ: 4 and 5")
-    );
-    assert!(!found.test_words().contains("McNemar"), "{}", found.test_words());
-}
-
-#[test]
-fn a_case_is_lost_if_none_of_its_attempts_is_evaluated() {
-    let before = run_with(&[&[P; 5], &[P; 5], &[P, P, P, P, U]]);
-    let after = run_with(&[&[P, P, P, P, U], &[U; 5], &[U; 5]]);
-    let found = compared(&before, &after);
-    let lost: Vec<_> = found.lost(&before, &after).map(|case| case.after).collect();
-    assert_eq!(lost, [Some(1)]);
-}
-
-#[test]
-fn one_attempt_that_is_left_of_several_is_no_evidence() {
-    let before = run_with(&[&[P, U, U, U, U], &[P; 5], &[P; 5]]);
-    let after = run_with(&[&[F, U, U, U, U], &[P; 5], &[P; 5]]);
-    assert_eq!(compared(&before, &after).cases[0].fate, CaseFate::Unclear);
-}
-
-#[test]
-fn a_significant_fall_of_the_rate_is_found_without_a_case_that_broke() {
-    let before: Vec<(usize, usize)> = (0..50).map(|at| (if at % 4 == 0 { 4 } else { 5 }, 5)).collect();
-    let after: Vec<(usize, usize)> = (0..50).map(|at| (3 + at % 2, 5)).collect();
-    let found = compared(&run_of(&before), &run_of(&after));
-    assert_eq!(count(&found, CaseFate::Broke), 0);
-    let fall = found.fall().unwrap();
-    assert_eq!(fall.words(), "the pass rate fell from 94.8 % to 70.0 % (p < 0.0001)");
-    let other = compared(&run_of(&after), &run_of(&before));
-    assert_eq!((other.fall(), other.rate_change.unwrap().words().contains("rose")), (None, true));
-    assert_eq!(compared(&run_of(&before), &run_of(&before)).rate_change, None);
-}
-
-#[test]
-fn quarantined_cases_are_not_in_the_change_of_the_rate() {
-    use crate::domain::Quarantine;
-    let counts: Vec<(usize, usize)> = vec![(5, 5); 20];
-    let lost: Vec<(usize, usize)> = (0..20).map(|at| (if at < 4 { 0 } else { 5 }, 5)).collect();
-    let quarantined = |state: &RunState| {
-        let mut plan = (*state.plan).clone();
-        let cases = plan.cases.iter().enumerate().map(|(at, case)| PlannedCase {
-            quarantine: (at < 4).then(|| std::borrow::Cow::Owned(Quarantine::default())),
-            ..case.into_owned()
-        });
-        plan.cases = PlannedCases::of(cases.collect::<Vec<_>>()).unwrap();
-        let mut copy = RunState::new(Arc::new(plan));
-        let attempts = (0..20).flat_map(|case| state.attempts_of(case));
-        attempts.for_each(|attempt| copy.apply(RunEvent::Finished(attempt)));
-        copy
-    };
-    let (before, after) = (run_of(&counts), run_of(&lost));
-    assert!(compared(&before, &after).fall().is_some());
-    let found = compared(&before, &quarantined(&after));
-    assert_eq!((found.rate_change, found.lost(&before, &quarantined(&after)).count()), (None, 0));
-}
-
-/// The difference that is shown has the sign of the test: with unweighted means the case with few attempts would decide.
-#[test]
-fn the_shown_rates_have_the_direction_of_the_test() {
-    let mut before = vec![(0, 1); 12];
-    let mut after = vec![(20, 20); 12];
-    before.extend(vec![(20, 20); 10]);
-    after.extend(vec![(4, 20); 10]);
-    let found = compared(&run_of(&before), &run_of(&after));
-    let (first, second) = found.overall.rates.unwrap();
-    assert!(second < first && found.overall.is_weighted, "{first} {second}");
-    assert!(found.fall().is_some_and(|fall| fall.p < 0.001), "{:?}", found.rate_change);
-    assert!(found.overall.passed_words().ends_with("22 comparable cases, weighted by their attempts"));
-}
 
 #[test]
 fn the_order_of_criteria_is_no_other_criteria_and_stubs_are_known_of_the_baseline() {
@@ -612,34 +363,6 @@ fn cases_passed_in_both_runs_are_unchanged() {
     assert!(!found.overall.is_repeated() && !found.overall.is_by_rates());
 }
 
-#[test]
-fn equal_attempts_are_not_weighted() {
-    let found = compared(&run_of(&[(1, 1), (0, 1)]), &run_of(&[(5, 5), (1, 5)])).overall;
-    assert!(found.is_by_rates() && found.is_repeated() && !found.is_weighted);
-    assert_eq!(found.passed_words(), "50.0 % → 60.0 % of attempts passed, mean over 2 comparable cases");
-    assert_eq!(found.short_passed_words(), "50.0 % → 60.0 % of attempts passed");
-}
-
-#[test]
-fn runs_without_comparable_cases_have_no_rates() {
-    let found = compared(&run_of(&[]), &run_of(&[])).overall;
-    assert_eq!((found.rates, found.rates_p, found.test, found.cases), (None, None, OutcomeTest::Equal, 0));
-    assert!(!found.is_by_rates() && !OverallChange::default().is_by_rates());
-    assert_eq!(found.passed_words(), "0 → 0 of 0 comparable cases passed");
-}
-
-#[test]
-fn names_of_tests_and_conditions() {
-    let keys = [OutcomeTest::McNemar(0.5), OutcomeTest::Rates(0.5), OutcomeTest::Equal].map(OutcomeTest::key);
-    assert_eq!(keys, [Some("mcnemar"), Some("rates"), None]);
-    let keys = [ScoreTest::Wilcoxon(0.5), ScoreTest::WithinCases(0.5), ScoreTest::Equal].map(ScoreTest::key);
-    assert_eq!(keys, [Some("wilcoxon"), Some("within_cases"), None]);
-    use ChangedCondition::{Agent, Criteria, File, Judge, Name, Tools, Variant};
-    let labels = [Criteria, Agent, Tools, Judge, Variant, Name, File].map(ChangedCondition::label);
-    assert_eq!(labels, ["criteria", "agent", "answers of tools", "judge", "variant", "name", "file"]);
-    assert!(!RateChange { before: 0.5, after: 0.5, p: 0.01 }.is_fall(), "an equal rate is no fall");
-}
-
 /// Cases whose means did not change are in no rank.
 #[test]
 fn scores_are_compared_by_the_means_of_their_cases() {
@@ -654,49 +377,32 @@ fn scores_are_compared_by_the_means_of_their_cases() {
     assert!(compared(&unscored, &unscored).metrics.is_empty());
 }
 
-#[test]
-fn probabilities_in_words() {
-    assert_eq!(p_words(0.0001, 0.05), "p 0.0001");
-    assert_eq!(p_words(0.000_099, 0.05), "p < 0.0001");
-    assert_eq!(p_words(0.05, 0.05), "p 0.0500");
-    assert_eq!(p_words(0.051, 0.05), "p 0.0510, could be noise");
+/// Runs of one set whose cases have these numbers of attempts that passed, and of attempts.
+fn run_of(counts: &[(usize, usize)]) -> RunState {
+    let ids: Vec<String> = (0..counts.len()).map(|at| at.to_string()).collect();
+    let outcomes = counts.iter().map(|(passed, of)| (0..*of).map(|at| at < *passed).collect::<Vec<bool>>());
+    let outcomes: Vec<Vec<bool>> = outcomes.collect();
+    let case = |(id, attempts)| ("s", id, id, attempts);
+    let cases: Vec<Case> =
+        ids.iter().map(String::as_str).zip(outcomes.iter().map(Vec::as_slice)).map(case).collect();
+    run(&cases, |_| {})
 }
 
-#[test]
-fn runs_without_a_difference_in_words() {
-    let words = |before: (usize, usize), after: (usize, usize)| {
-        let found = compared(&run_of(&[before]), &run_of(&[after]));
-        assert_eq!(found.changes_words(), "0 broke, 0 fixed");
-        found.test_words()
-    };
-    assert_eq!(words((1, 1), (1, 1)), "no case changed its outcome");
-    assert_eq!(words((2, 2), (2, 2)), "the same cases passed in all attempts");
-    assert_eq!(
-        words((1, 1), (5, 5)),
-        "by rates, because the numbers of evaluated attempts differ: 1 and 5; no rate differs"
-    );
+fn count(found: &RunComparison, fate: CaseFate) -> usize {
+    found.of(fate).count()
 }
 
-#[test]
-fn single_attempts_have_no_estimates() {
-    use crate::analysis::repeated_passes;
-    let repeated = |repeat: u32| {
-        let cases: &[Case] = &[("s", "a", "1", &[true, false]), ("s", "b", "2", &[true, true])];
-        repeated_passes(&run(cases, |plan| plan.options.repeat = repeat))
-    };
-    assert_eq!(repeated(1), None);
-    let found = repeated(2).unwrap();
-    assert_eq!((found.cases, found.left_out, found.flaky, found.by_k.len()), (2, 0, 1, 2));
-}
-
-#[test]
-fn metrics_in_words() {
-    let found = compared(&run_of(&[(1, 1)]), &run_of(&[(0, 1)]));
-    let words = [ScoreTest::Equal, ScoreTest::Wilcoxon(0.5), ScoreTest::WithinCases(0.01)]
-        .map(|test| found.score_words(test));
-    assert_eq!(words, ["no score differs", "p 0.5000, could be noise", "within cases, p 0.0100"]);
-    let other = |other_options: usize| {
-        ComparedMetric { other_options, ..found.metrics[0].clone() }.other_options_words()
-    };
-    assert_eq!((other(0), other(1)), (None, Some("other options in 1 case".to_string())));
+/// A run of cases with these statuses.
+fn run_with(cases: &[&[Status]]) -> RunState {
+    let ids: Vec<String> = (0..cases.len()).map(|at| at.to_string()).collect();
+    let planned: Vec<Case> = ids.iter().map(|id| ("s", id.as_str(), id.as_str(), &[][..])).collect();
+    let mut state = run(&planned, |_| {});
+    for (case, statuses) in cases.iter().enumerate() {
+        for (at, status) in statuses.iter().enumerate() {
+            let key = AttemptKey { case, attempt: at as u32 + 1 };
+            let attempt = Attempt { status: *status, ..Attempt::blank(key, &ids[case]) };
+            state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+        }
+    }
+    state
 }
