@@ -292,8 +292,9 @@ mod tests {
         assert_eq!(losses(&[table((7, 7), (3, 7))]), [0, 1, 1]);
     }
 
-    /// Two complete losses, with a probability of 0.0293 if nothing changed. Of the level 0.05 the test of the rate of all takes
-    /// 0.0186, and five cases can be lost significantly with a probability of 0.0054: 0.0260 is left.
+    /// Two cases passed in all attempts before and in none now, which has a probability of 0.0293 if nothing changed. Of the
+    /// level 0.05, the test of the overall rate uses 0.0186 and the significant losses of five cases use 0.0054, so 0.0260
+    /// remains.
     #[test]
     fn complete_losses_use_remaining_level() {
         let lost = vec![table((2, 2), (0, 2)); 2];
@@ -301,7 +302,7 @@ mod tests {
         assert_eq!(losses(&with(5))[0], 0);
     }
 
-    /// A p-value that is the level is significant, also if it differs in its last digits.
+    /// A p-value equal to the level is significant, even if rounding changed its last digits.
     #[test]
     fn p_value_equal_to_level_is_significant() {
         // 1/252 for the case, whose rate is that of all cases, too.

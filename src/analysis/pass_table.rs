@@ -199,7 +199,7 @@ mod tests {
         assert!(lost.is_complete_loss() && lost.margins().allow_complete_loss());
     }
 
-    /// nm/(n + m) for n and m attempts.
+    /// n · m / (n + m), for n attempts in the first run and m in the second.
     #[test]
     fn case_weight_equals_that_of_rate_test() {
         let weights =

@@ -165,7 +165,7 @@ mod tests {
         let won = cases.map(|case| CaseScores { before: case.after, after: case.before });
         let p = scores(&won).unwrap();
         assert!((p - 2.0 / 18.0).abs() < 0.01, "{p} is not {}", 2.0 / 18.0);
-        // No permutation is as extreme: only the assignment itself counts.
+        // No permutation is as extreme, so only the observed assignment counts.
         let extreme = vec![CaseScores { before: vec![1.0], after: vec![0.0; 5] }; 20];
         assert_eq!(scores(&extreme), Some(2.0 / (PERMUTATIONS.1 + 1) as f64));
     }

@@ -175,7 +175,7 @@ async fn whole(body: HttpResponseBody, most: usize, limit: Duration) -> Result<B
     let mut bytes = BytesMut::new();
     let mut pieces = body.bytes_stream();
     loop {
-        // Another kind of error would be tried again, each time for as long.
+        // An error of another kind would be retried, and each retry would take as long.
         let silent = |_| Refused::Silent(limit).into_error(HttpErrorKind::Unknown);
         let Some(piece) = tokio::time::timeout(limit, pieces.next()).await.map_err(silent)? else {
             return Ok(bytes.freeze());
@@ -193,7 +193,7 @@ mod tests {
     use http_body_util::StreamBody;
     use hyper::body::Frame;
 
-    /// An error of the kind `Timeout` would be tried again, so that a listing that stops took four times as long.
+    /// An error of the kind `Timeout` would be retried, so a stalled listing would take four times as long.
     #[tokio::test]
     async fn stalled_body_is_not_retried() {
         let stopped = StreamBody::new(futures_util::stream::pending::<Result<Frame<Bytes>, HttpError>>());

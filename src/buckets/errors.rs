@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(shortened("other"), "other");
     }
 
-    /// A cause that the text already contains is not repeated.
+    /// Skips a cause that the text already contains.
     #[test]
     fn error_causes_are_named_once() {
         #[derive(Debug, thiserror::Error)]

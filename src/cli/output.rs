@@ -118,7 +118,7 @@ fn for_people(text: &str, is_terminal: bool) -> String {
     if is_terminal { cleaned } else { without_log_commands(&cleaned).into_owned() }
 }
 
-/// RecordedWrites the text and a line end at once: standard output would write all but the last line of the text before.
+/// Writes the text and a line end in one call: standard output would write the complete lines of the text separately.
 fn write_line(mut out: impl Write, mut text: String) -> bool {
     text.push('\n');
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()

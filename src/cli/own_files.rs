@@ -27,7 +27,7 @@ pub(super) fn run_file(path: &Path) -> anyhow::Result<Option<RunFile>> {
     let head = read_head(path, HEAD).with_context(|| path.display().to_string())?;
     let shown = path.display();
     match own_file(&head) {
-        // Opening it tells what is wrong with it.
+        // Opening the file reports what is wrong.
         None if is_packed(&head) => Ok(Some(RunFile::Export)),
         None => Ok(None),
         Some(OwnFile::Export) => Ok(Some(RunFile::Export)),

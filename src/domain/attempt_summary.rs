@@ -201,7 +201,7 @@ fn undecided(attempt: &Attempt) -> String {
         (Some(metric), 0) => metric.explanation.clone(),
         (_, scored) => {
             let metrics = if scored == 1 { "1 metric".to_string() } else { format!("{scored} metrics") };
-            // Counts and times have a score without anything that they are compared with.
+            // Counts and times are scored without a reference.
             let lacking = if expects_nothing(attempt) {
                 format!("{}; ", nothing_to_compare(attempt))
             } else {

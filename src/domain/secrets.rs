@@ -20,7 +20,7 @@ pub struct Secrets {
     spellings: Vec<Spelling>,
 }
 
-/// A secret as it may be written in a text, there with escapes.
+/// A spelling of a secret that may occur in a text with escapes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Spelling {
     text: String,

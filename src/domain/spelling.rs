@@ -4,8 +4,8 @@ use base64::Engine;
 use base64::prelude::{BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD};
 use std::collections::BTreeSet;
 
-/// A secret as it is, as it is in a form, where a blank is `+`, in hexadecimal digits, and in Base64, also if other bytes stand
-/// before or after it (`user:KEY`).
+/// A secret unchanged, form-encoded (`+` for a blank), in hexadecimal digits, and in Base64, also with other bytes before
+/// or after it (`user:KEY`).
 pub(super) fn spellings(value: &str) -> BTreeSet<String> {
     let hexadecimal: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
     let mut all: BTreeSet<String> =
@@ -45,7 +45,7 @@ mod tests {
         }
     }
 
-    /// As programs in Go, Java, .NET, PHP and Python, and pages, write it.
+    /// The forms that programs in Go, Java, .NET, PHP and Python, and web pages, write.
     #[test]
     fn escaped_secret_is_masked_in_every_form() {
         let known = Secrets::of(["canary/k+1&x=<y>'\"==".to_string()]);

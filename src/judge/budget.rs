@@ -39,11 +39,11 @@ pub(super) struct Reservation<'a> {
 /// What is charged for a request when its reservation is dropped.
 #[derive(Debug)]
 enum RequestProgress {
-    /// Nothing.
+    /// Nothing: the request was not sent.
     NotSent,
-    /// The estimate: the request is cancelled, and may be charged although its response is never read.
+    /// The estimate: the request was cancelled, and the provider may charge for it.
     Sent,
-    /// This cost.
+    /// The cost of the response.
     Ended(f64),
 }
 

@@ -22,7 +22,7 @@ struct Teller {
     room: Room,
     memory: Arc<AttemptMemory>,
     reports: mpsc::Sender<Report>,
-    /// Cancelled when the conversation has ended and the attempt is judged, or waits for that.
+    /// Cancelled when the conversation has ended, so that the attempt is judged or waits for its judges.
     is_judged: CancellationToken,
     /// What its judges spent so far.
     spent: Arc<Mutex<Spent>>,
@@ -226,7 +226,7 @@ async fn one(
     let (key, is_judged, spent) = (teller.key, teller.is_judged.clone(), teller.spent.clone());
     let attempt = tokio::spawn(async move {
         tokio::select! {
-            // A cancelled attempt makes no more progress: when the requests of another one end, it sends none.
+            // Cancellation is checked first, so that a cancelled attempt sends no request when another one releases its slot.
             biased;
             () = cancel.cancelled() => None,
             _ = async { tokio::join!(judging_ends.cancelled(), is_judged.cancelled()) } => None,

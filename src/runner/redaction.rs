@@ -87,14 +87,14 @@ impl Redaction {
         Redaction { folders: Vec::new(), ..self }
     }
 
-    /// Replaces in all texts and numbers of a value, and in the names of members unless they are words.
+    /// Masks secrets in all strings and numbers of a value, and in the names of its members unless they are ordinary words.
     pub(super) fn redact(&self, value: &mut Value) {
         self.secrets.mask_value(value);
         self.redact_forms(value);
         self.redact_names(value);
     }
 
-    /// Replaces in the names of members that somebody else chose. The own ones, which are words, stay as they are.
+    /// Masks secrets in the names of members. Names that evaltrail writes are ordinary words and stay unchanged.
     fn redact_names(&self, value: &mut Value) {
         match value {
             Value::Array(items) => items.iter_mut().for_each(|item| self.redact_names(item)),

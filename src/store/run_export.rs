@@ -67,7 +67,7 @@ pub fn export_run(
         let mut out = GzEncoder::new(out, Compression::default());
         let mut line = |mut value: Value| {
             redact(&mut value);
-            // At once: the compressor takes as long for a bracket as for a line.
+            // In one call: the compressor takes as long for a bracket as for a whole line.
             out.write_all(format!("{value}\n").as_bytes())
         };
         line(json!({"evaltrail_run": FORMAT, "run_id": run_id}))?;

@@ -329,7 +329,7 @@ mod tests {
         }
     }
 
-    /// Whoever owns a folder, or a link, can put another program in the place of one later.
+    /// The owner of a folder or link can replace a program in it later.
     #[cfg(unix)]
     #[test]
     fn environment_with_foreign_path_is_not_used() {
@@ -348,7 +348,7 @@ mod tests {
                 fs::create_dir(work.join(".venv")).unwrap();
                 symlink("../../elsewhere/bin", work.join(".venv/bin")).unwrap();
             }),
-            ("a link of theirs between two links", "link", |place, work| {
+            ("a link of another user between two own links", "link", |place, work| {
                 fs::create_dir_all(work.join(".venv/bin")).unwrap();
                 symlink("elsewhere/bin/python", place.join("link")).unwrap();
                 symlink(place.join("link"), work.join(".venv/bin/python")).unwrap();

@@ -1,4 +1,4 @@
-//! The system's clock is corrected, by a day in both directions, while a run goes on. The program runs with a library that answers for the clock.
+//! The system's clock changes by a day in both directions during a run. A preloaded library replaces the clock of the program.
 #![cfg(target_os = "linux")]
 
 use crate::common::{Place, both, evaltrail, output};

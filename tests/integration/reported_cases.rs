@@ -476,7 +476,7 @@ fn rubrics_of_a_group_are_judged_chosen_and_converted() {
     let case = &place.json_file("d.evalset.json")["eval_cases"][0];
     assert_eq!(case["rubrics"][0]["rubric_id"], "confirms", "{converted}");
     assert_eq!(case["rubric_groups"]["g1"][0], "confirms", "{case}");
-    // Of two groups, one is chosen.
+    // One of two groups is selected.
     let mut data = place.json_file("d.json");
     data["eval_cases"][0]["rubric_groups"]["g2"] =
         json!({"rubrics": [{"rubric_id": "polite", "content": {"property": {"description": "Is polite."}}}]});

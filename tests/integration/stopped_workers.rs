@@ -1,5 +1,5 @@
-//! The real program while none of its worker threads makes progress: signals and keys are handled all the same. strace
-//! stops the workers at their next system call.
+//! Signals and keys are handled while none of the program's worker threads makes progress. strace stops each worker at its
+//! next system call.
 #![cfg(target_os = "linux")]
 
 use crate::common::terminal::Terminal;
@@ -13,10 +13,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_evaltrail");
-/// The name of tokio's worker threads, as the system cuts it.
+/// The name of tokio's worker threads, truncated by the system to 15 bytes.
 const WORKER: &str = "tokio-rt-worker";
 
-/// Worker threads that are stopped until this is dropped.
+/// Stops worker threads until it is dropped.
 struct StoppedWorkers(Child);
 
 impl StoppedWorkers {
@@ -52,7 +52,7 @@ impl StoppedWorkers {
     }
 }
 
-/// Waits until a process has ended but for the threads that strace stops.
+/// Waits until a process has exited, except for the threads that strace stops.
 fn wait_for_exit(process: u32) {
     wait_for("the end", Duration::from_secs(10), || {
         let status = fs::read_to_string(format!("/proc/{process}/task/{process}/status"));

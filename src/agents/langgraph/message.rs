@@ -1,4 +1,4 @@
-//! A message of a graph, and the events that it becomes. `formats::read_message` reads it, in all forms that LangGraph takes.
+//! Converts the messages of a graph to events. `formats::read_message` reads all forms that LangGraph accepts.
 
 use crate::agents::messages::{event_with, usage_of};
 use crate::domain::{ModelError, Part, Usage};
@@ -34,7 +34,7 @@ impl StateMessage {
         }
     }
 
-    /// The thoughts as an event, and everything else as another. The author is the agent's name, else the place in the graph.
+    /// One event with the thoughts and one with everything else. The author is the agent's name, else the node of the graph.
     pub(super) fn events(self, place: &str) -> Vec<Event> {
         let StateMessage { content, usage, model_version, error, .. } = self;
         if !matches!(content.role, MessageRole::Model | MessageRole::Tool) {

@@ -103,7 +103,7 @@ fn of_object(node: Node, map: &Map<String, Value>) -> Read<Answer> {
     Ok(Answer::of_text(node.value.to_string()))
 }
 
-/// A response in a member of its own. Calls beside it are not read, since their form is not known.
+/// A response in its own member. Calls in other members are refused, because their form is not known.
 fn of_response(node: Node, map: &Map<String, Value>) -> Read<Answer> {
     let is_call = |(key, value): &(&String, &Value)| calls::is_named_as_call(key) && !chat::is_nothing(value);
     if let Some((key, value)) = map.iter().find(is_call) {

@@ -179,7 +179,7 @@ fn answers_that_stopped_early_have_the_reason() {
     assert_eq!(saved.model_errors().next().unwrap().code, "length");
 }
 
-/// What stands beside a response and is named as calls is not dropped.
+/// Members next to a response that are named like calls are refused.
 #[test]
 fn calls_beside_a_response_are_refused() {
     let calls = json!([{"name": "f", "args": {}}]);

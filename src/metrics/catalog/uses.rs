@@ -1,4 +1,4 @@
-//! What each metric is for. Users choose between metrics that look alike.
+//! What each metric is for, so that users can choose between similar ones.
 
 /// The cases for which a metric is made, and what it does not tell; `None` if its definition says that.
 pub(super) fn use_of_metric(name: &str) -> Option<&'static str> {

@@ -97,7 +97,7 @@ fn broken_case_counts_as_broke() {
     assert_eq!((count(&found, CaseFate::Broke), lost), (1, vec![Some(0)]));
 }
 
-/// The level is a promise: of pairs of runs of an agent that did not change, at most that share has a case that broke, or a rate
+/// The level is the maximum rate of false alarms: of pairs of runs of an agent that did not change, at most that share has a case that broke, or a rate
 /// that fell significantly, whichever attempts were not evaluated.
 #[test]
 fn false_alarms_are_at_most_the_level() {
