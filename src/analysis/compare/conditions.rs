@@ -2,6 +2,7 @@
 
 use super::run::{RunToCompare, tools_of, variant_of};
 use crate::domain::{Criterion, PlannedSet, criteria_by_metric};
+use std::collections::HashMap;
 
 /// A condition that differs between the two results of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,28 +38,61 @@ impl ChangedCondition {
     }
 }
 
-/// The conditions that differ, in their order.
-pub(super) fn changed_conditions(
-    before: &RunToCompare,
-    a: usize,
-    after: &RunToCompare,
-    b: usize,
-) -> Vec<ChangedCondition> {
-    let (old, new) = (before.plan.set_of(a), after.plan.set_of(b));
-    let is_judged = |run: &RunToCompare, case: usize| {
-        run.attempts_of(case).iter().any(|attempt| attempt.metrics.iter().any(|metric| metric.judged))
-    };
-    let judged = is_judged(before, a) || is_judged(after, b);
-    let has = [
-        (ChangedCondition::Criteria, criteria_of(old) != criteria_of(new)),
-        (ChangedCondition::Agent, is_other_agent(before, a, after, b)),
-        (ChangedCondition::Tools, tools_of(before, a).zip(tools_of(after, b)).is_some_and(|(a, b)| a != b)),
-        (ChangedCondition::Judge, judged && is_other_judge(before, after)),
-        (ChangedCondition::Variant, variant_of(before, a) != variant_of(after, b)),
-        (ChangedCondition::Name, before.plan.cases.eval_id(a) != after.plan.cases.eval_id(b)),
-        (ChangedCondition::File, old.path != new.path),
-    ];
-    has.into_iter().filter(|(_, differs)| *differs).map(|(condition, _)| condition).collect()
+/// Compares the conditions of the cases of two runs. What depends on the sets of the cases is compared once for each pair of
+/// sets.
+pub(super) struct Conditions<'a> {
+    before: &'a RunToCompare<'a>,
+    after: &'a RunToCompare<'a>,
+    is_other_judge: bool,
+    /// By the sets of both plans.
+    of_sets: HashMap<(usize, usize), ConditionsOfSets>,
+}
+
+/// Which conditions of two sets differ.
+#[derive(Clone, Copy)]
+struct ConditionsOfSets {
+    criteria: bool,
+    agent: bool,
+    tools: bool,
+    file: bool,
+}
+
+impl<'a> Conditions<'a> {
+    pub(super) fn new(before: &'a RunToCompare<'a>, after: &'a RunToCompare<'a>) -> Conditions<'a> {
+        let is_other_judge = is_other_judge(before, after);
+        Conditions { before, after, is_other_judge, of_sets: HashMap::new() }
+    }
+
+    /// The conditions that differ between a case of the first run and one of the second, in their order.
+    pub(super) fn changed(&mut self, a: usize, b: usize) -> Vec<ChangedCondition> {
+        let (before, after) = (self.before, self.after);
+        let sets = (before.plan.cases.set(a), after.plan.cases.set(b));
+        let of_sets = self.of_sets.entry(sets).or_insert_with(|| conditions_of_sets(before, after, sets));
+        let is_judged = |run: &RunToCompare, case: usize| {
+            run.attempts_of(case).iter().any(|attempt| attempt.metrics.iter().any(|metric| metric.judged))
+        };
+        let has = [
+            (ChangedCondition::Criteria, of_sets.criteria),
+            (ChangedCondition::Agent, of_sets.agent),
+            (ChangedCondition::Tools, of_sets.tools),
+            (ChangedCondition::Judge, self.is_other_judge && (is_judged(before, a) || is_judged(after, b))),
+            (ChangedCondition::Variant, variant_of(before, a) != variant_of(after, b)),
+            (ChangedCondition::Name, before.plan.cases.eval_id(a) != after.plan.cases.eval_id(b)),
+            (ChangedCondition::File, of_sets.file),
+        ];
+        has.into_iter().filter(|(_, differs)| *differs).map(|(condition, _)| condition).collect()
+    }
+}
+
+fn conditions_of_sets(before: &RunToCompare, after: &RunToCompare, sets: (usize, usize)) -> ConditionsOfSets {
+    let (old, new) = (&before.plan.sets[sets.0], &after.plan.sets[sets.1]);
+    let tools = tools_of(before, sets.0).zip(tools_of(after, sets.1));
+    ConditionsOfSets {
+        criteria: criteria_of(old) != criteria_of(new),
+        agent: is_other_agent(before, after, sets),
+        tools: tools.is_some_and(|(a, b)| a != b),
+        file: old.path != new.path,
+    }
 }
 
 /// The criteria without secrets. Their order decides nothing.
@@ -66,19 +100,18 @@ fn criteria_of(set: &PlannedSet) -> Vec<Criterion> {
     criteria_by_metric(&set.without_secrets().criteria)
 }
 
-/// Whether the agents differ. With a run that is not stored as a whole, their labels are compared.
-fn is_other_agent(before: &RunToCompare, a: usize, after: &RunToCompare, b: usize) -> bool {
-    let label = |run: &RunToCompare, case: usize| {
-        let set = run.plan.cases.set(case);
+/// Whether the agents of two sets differ. With a run that is not stored as a whole, their labels are compared.
+fn is_other_agent(before: &RunToCompare, after: &RunToCompare, sets: (usize, usize)) -> bool {
+    let label = |run: &RunToCompare, set: usize| {
         let known = run.conditions.and_then(|conditions| conditions.agents.get(set).cloned());
         known.unwrap_or_else(|| run.plan.sets[set].agent_label())
     };
     match before.conditions.or(after.conditions) {
         None => {
-            let stored = |run: &RunToCompare, case: usize| run.plan.set_of(case).agent.without_secrets();
-            stored(before, a) != stored(after, b)
+            let stored = |run: &RunToCompare, set: usize| run.plan.sets[set].agent.without_secrets();
+            stored(before, sets.0) != stored(after, sets.1)
         }
-        Some(_) => label(before, a) != label(after, b),
+        Some(_) => label(before, sets.0) != label(after, sets.1),
     }
 }
 

@@ -19,7 +19,7 @@ use super::evidence::{ComparisonRule, Undecidable};
 use super::pass_table::PassTable;
 use super::stratified::RateTest;
 use crate::domain::RunState;
-use conditions::changed_conditions;
+use conditions::Conditions;
 use fates::{count_of, fates_of, passed_all, table_of};
 use pairing::{Pair, paired};
 use scores::compared_metrics;
@@ -129,6 +129,7 @@ pub fn compare_runs<'a>(
         pairs.iter().zip(&tables).filter_map(of_case).unzip();
     let ComparedCounts { fates, overall, rate_change } = compared_counts(&comparable, &counts, rule);
     let mut fates = fates.into_iter();
+    let mut conditions = Conditions::new(before, after);
     let case = |((a, b), table): (&Pair, Option<Result<PassTable, CaseFate>>)| {
         let fate = match table {
             Some(Ok(_)) => fates.next().unwrap_or(CaseFate::NotEvaluated),
@@ -136,7 +137,7 @@ pub fn compare_runs<'a>(
             None if a.is_some() => CaseFate::OnlyBefore,
             None => CaseFate::OnlyAfter,
         };
-        let changed = a.zip(*b).map(|(a, b)| changed_conditions(before, a, after, b)).unwrap_or_default();
+        let changed = a.zip(*b).map(|(a, b)| conditions.changed(a, b)).unwrap_or_default();
         ComparedCase { before: *a, after: *b, fate, changed }
     };
     let cases: Vec<ComparedCase> = pairs.iter().zip(tables).map(case).collect();

@@ -118,10 +118,9 @@ pub(super) fn variant_of(run: &RunToCompare, case: usize) -> Option<String> {
     }
 }
 
-/// A hash of how the calls of tools are answered: from which stubs, or live. `None` if it is not known, as for a run that is not
-/// stored as a whole and was written by an earlier version.
-pub(super) fn tools_of(run: &RunToCompare, case: usize) -> Option<u64> {
-    let set = run.plan.cases.set(case);
+/// A hash of how the calls of tools of a set are answered: from which stubs, or live. `None` if it is not known, as for a run
+/// that is not stored as a whole and was written by an earlier version.
+pub(super) fn tools_of(run: &RunToCompare, set: usize) -> Option<u64> {
     match run.conditions {
         Some(conditions) => conditions.tools.get(set).copied().flatten(),
         None => tools_of_set(&run.plan.sets[set]),
