@@ -91,7 +91,9 @@ impl MatchRule {
         match words.as_slice() {
             [tool, "optional"] => Ok(MatchRule { optional: true, ..rule(tool) }),
             [tool, "forbidden"] => Ok(MatchRule { forbidden: true, ..rule(tool) }),
-            [tool, "others", "ignore"] => Ok(MatchRule { others: Some("ignore".into()), ..rule(tool) }),
+            [tool, "others", how @ ("ignore" | "superset" | "subset")] => {
+                Ok(MatchRule { others: Some((*how).into()), ..rule(tool) })
+            }
             [tool, "max", most] => Ok(MatchRule { max: Some(count(most)?), ..rule(tool) }),
             [tool, "min", least] => Ok(MatchRule { min: Some(count(least)?), ..rule(tool) }),
             [tool, name, word] if WORDS.contains(word) => Ok(MatchRule::about(tool, name, (*word).into())),

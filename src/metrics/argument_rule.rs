@@ -79,6 +79,11 @@ impl ArgumentRule {
         })
     }
 
+    /// Whether the rule decides without an expected value.
+    pub(super) fn needs_no_expected_value(&self) -> bool {
+        matches!(self, ArgumentRule::Regex(_) | ArgumentRule::Contains(_) | ArgumentRule::AnyOf(_))
+    }
+
     /// Whether the rule accepts the actual value in place of the expected one; `None` is an absent argument.
     pub(super) fn accepts(&self, expected: Option<&Value>, actual: Option<&Value>) -> bool {
         match (self, expected, actual) {

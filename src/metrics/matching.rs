@@ -20,8 +20,45 @@ pub(super) struct Matcher {
 struct Rule {
     tool: WildMatch,
     args: Vec<(WildMatch, ArgumentRule)>,
-    ignore_others: bool,
+    others: OtherArguments,
     written: MatchRule,
+}
+
+/// How arguments without a rule of their own are compared, and their members.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OtherArguments {
+    /// They are equal.
+    Exact,
+    /// They do not matter.
+    Ignore,
+    /// The expected ones are equal; there may be more.
+    Superset,
+    /// There are no others than the expected ones; some may be missing.
+    Subset,
+}
+
+impl OtherArguments {
+    const ACCEPTED: &str = "others = \"ignore\", \"exact\", \"superset\" or \"subset\"";
+
+    fn of(how: Option<&str>) -> Option<OtherArguments> {
+        match how {
+            None | Some("exact") => Some(OtherArguments::Exact),
+            Some("ignore") => Some(OtherArguments::Ignore),
+            Some("superset") => Some(OtherArguments::Superset),
+            Some("subset") => Some(OtherArguments::Subset),
+            Some(_) => None,
+        }
+    }
+
+    /// Whether a difference does not matter; `None` is an absent argument.
+    fn accepts(self, expected: Option<&Value>, actual: Option<&Value>) -> bool {
+        match self {
+            OtherArguments::Exact => false,
+            OtherArguments::Ignore => true,
+            OtherArguments::Superset => expected.is_none(),
+            OtherArguments::Subset => actual.is_none(),
+        }
+    }
 }
 
 impl Matcher {
@@ -45,7 +82,8 @@ impl Matcher {
         if self.ignore_args {
             return found;
         }
-        let rules: Vec<&Rule> = self.rules.iter().filter(|rule| rule.tool.matches(&expected.name)).collect();
+        // The arguments of a forbidden rule say which calls are forbidden, not how calls are compared.
+        let rules = self.about(&expected.name).filter(|rule| !rule.written.forbidden).collect::<Vec<_>>();
         let none = Map::new();
         let (e, a) = (compared_args(expected, actual), compared_args(actual, expected));
         let (e, a) = (e.as_deref().unwrap_or(&none), a.as_deref().unwrap_or(&none));
@@ -68,7 +106,7 @@ impl Matcher {
         for rule in &self.rules {
             let count = actual.iter().filter(|call| rule.tool.matches(&call.name)).count();
             let written = &rule.written;
-            if written.forbidden && count > 0 {
+            if written.forbidden && actual.iter().any(|call| rule.forbids(call)) {
                 let tool = Some(written.tool.clone());
                 found.push(Finding { tool, ..Finding::of(FindingRule::ToolForbidden) });
             }
@@ -115,6 +153,17 @@ impl Matcher {
     }
 }
 
+impl Rule {
+    /// Whether a forbidden rule is about a call: about each call of its tools, or only those whose arguments it accepts.
+    fn forbids(&self, call: &ToolCall) -> bool {
+        let is_accepted = |(name, rule): &(WildMatch, ArgumentRule)| {
+            let mut values = call.args.iter().flat_map(|args| arguments(args));
+            values.any(|(path, value)| name.matches(&path) && rule.accepts(None, Some(value)))
+        };
+        self.tool.matches(&call.name) && self.args.iter().all(is_accepted)
+    }
+}
+
 /// Whether a rule applies to a call: it matches the tool and, if it names arguments, one that the call has.
 pub fn is_about(rule: &MatchRule, call: &ToolCall) -> bool {
     if !WildMatch::new(&rule.tool).matches(&call.name) {
@@ -127,8 +176,13 @@ pub fn is_about(rule: &MatchRule, call: &ToolCall) -> bool {
 
 /// The paths of all arguments, including nested ones, as rules name them: keys and indices joined by dots.
 pub fn argument_paths(args: &Map<String, Value>) -> Vec<String> {
-    fn below(path: String, value: &Value, paths: &mut Vec<String>) {
-        let children: Vec<(String, &Value)> = match value {
+    arguments(args).into_iter().map(|(path, _)| path).collect()
+}
+
+/// All arguments, including nested ones, with their paths. Members come before the objects and lists that contain them.
+fn arguments(args: &Map<String, Value>) -> Vec<(String, &Value)> {
+    fn below<'a>(path: String, value: &'a Value, found: &mut Vec<(String, &'a Value)>) {
+        let children: Vec<(String, &'a Value)> = match value {
             Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), value)).collect(),
             Value::Array(list) => {
                 list.iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect()
@@ -136,13 +190,13 @@ pub fn argument_paths(args: &Map<String, Value>) -> Vec<String> {
             _ => Vec::new(),
         };
         for (key, value) in children {
-            below(format!("{path}.{key}"), value, paths);
+            below(format!("{path}.{key}"), value, found);
         }
-        paths.push(path);
+        found.push((path, value));
     }
-    let mut paths = Vec::new();
-    args.iter().for_each(|(key, value)| below(key.clone(), value, &mut paths));
-    paths
+    let mut found = Vec::new();
+    args.iter().for_each(|(key, value)| below(key.clone(), value, &mut found));
+    found
 }
 
 /// A finding for a tool, or a pattern of tools, that was called too often or too rarely.
@@ -177,11 +231,8 @@ pub fn wrong_rule(rule: &MatchRule) -> Option<String> {
 fn compile(rule: &MatchRule) -> Result<Rule, Unusable> {
     let wrong =
         |expected, found: &Value| Unusable::Option { option: "match", expected, found: value_text(found) };
-    let ignore_others = match rule.others.as_deref() {
-        None | Some("exact") => false,
-        Some("ignore") => true,
-        Some(other) => return Err(wrong("others = \"ignore\" or \"exact\"", &other.into())),
-    };
+    let others = OtherArguments::of(rule.others.as_deref())
+        .ok_or_else(|| wrong(OtherArguments::ACCEPTED, &rule.others.as_deref().unwrap_or_default().into()))?;
     if rule.tool.is_empty() {
         return Err(wrong("the name of a tool, or a pattern as search_*", &"".into()));
     }
@@ -195,12 +246,18 @@ fn compile(rule: &MatchRule) -> Result<Rule, Unusable> {
         return Err(wrong("min at most max", &found.into()));
     }
     let args = rule.args.iter().map(|(name, how)| {
-        Ok((WildMatch::new(name), ArgumentRule::of(how).ok_or_else(|| wrong(ACCEPTED, how))?))
+        let argument = ArgumentRule::of(how).ok_or_else(|| wrong(ACCEPTED, how))?;
+        if rule.forbidden && !argument.needs_no_expected_value() {
+            let expected =
+                "regex, contains or any_of with a value, because a forbidden call has no expected one";
+            return Err(wrong(expected, how));
+        }
+        Ok((WildMatch::new(name), argument))
     });
     Ok(Rule {
         tool: WildMatch::new(&rule.tool),
         args: args.collect::<Result<_, Unusable>>()?,
-        ignore_others,
+        others,
         written: rule.clone(),
     })
 }
@@ -236,7 +293,7 @@ fn values(rules: &[&Rule], e: Option<&Value>, a: Option<&Value>, path: String, f
             return;
         }
         (Some(e), Some(a), None) if values_equal(e, a) => return,
-        _ if rule.is_none() && rules.iter().any(|rule| rule.ignore_others) => return,
+        _ if rule.is_none() && rules.iter().any(|rule| rule.others.accepts(e, a)) => return,
         (Some(e), Some(a), _) => DifferenceKind::Changed(e.clone(), a.clone()),
         (Some(e), None, _) => DifferenceKind::Missing(e.clone()),
         (None, Some(a), _) => DifferenceKind::Extra(a.clone()),
@@ -319,6 +376,48 @@ mod tests {
         let rule = "[[match]]\ntool = \"search_*\"\nothers = \"ignore\"\nargs = { id = \"exact\" }\n";
         assert!(same(rule, json!({"id": 1, "x": 1}), json!({"id": 1, "y": 2})));
         assert!(!same(rule, json!({"id": 1}), json!({"id": 2})));
+    }
+
+    #[test]
+    fn other_arguments_are_a_superset_or_subset() {
+        let rule = |others: &str| format!("[[match]]\ntool = \"*\"\nothers = \"{others}\"\n");
+        let (less, more) = (json!({"o": {"a": 1}}), json!({"n": 2, "o": {"a": 1, "b": 2}}));
+        for (others, expected, actual, fits) in [
+            ("superset", &less, &more, true),
+            ("superset", &more, &less, false),
+            ("subset", &more, &less, true),
+            ("subset", &less, &more, false),
+            ("superset", &json!({"o": {"a": 2}}), &more, false),
+            ("subset", &more, &json!({"n": 3}), false),
+        ] {
+            assert_eq!(
+                same(&rule(others), expected.clone(), actual.clone()),
+                fits,
+                "{others} {expected} {actual}"
+            );
+        }
+        assert!(
+            wrong_rule(&toml::from_str("tool = \"*\"\nothers = \"some\"\n").unwrap())
+                .unwrap()
+                .contains("superset")
+        );
+    }
+
+    #[test]
+    fn forbidden_calls_are_limited_by_arguments() {
+        let rule = |args: &str| -> MatchRule {
+            toml::from_str(&format!("tool = \"delete_*\"\nforbidden = true\nargs = {{ {args} }}\n")).unwrap()
+        };
+        let is_violated = |args: &str, call: &ToolCall| {
+            !Matcher::of(&[rule(args)], false).unwrap().violations(&[call]).is_empty()
+        };
+        let call = call("delete_file", json!({"at": {"path": "/etc/hosts"}, "force": true}));
+        assert!(is_violated("", &call) && is_violated("\"at.path\" = { regex = \"^/etc/\" }", &call));
+        assert!(is_violated("\"*path\" = { contains = \"etc\" }, force = { any_of = [true] }", &call));
+        assert!(!is_violated("\"at.path\" = { regex = \"^/tmp/\" }", &call));
+        assert!(!is_violated("\"at.path\" = { regex = \"^/etc/\" }, force = { any_of = [false] }", &call));
+        assert!(!is_violated("other = { contains = \"etc\" }", &call));
+        assert!(wrong_rule(&rule("force = \"exact\"")).unwrap().contains("any_of"));
     }
 
     #[test]

@@ -87,6 +87,7 @@ impl RuleLine {
                 let often = HOW_OFTEN.iter().map(|word| word.to_string());
                 paths.into_iter().cloned().chain(often).collect()
             }
+            [_, "others"] => ["ignore", "superset", "subset"].map(str::to_string).into(),
             [_, second] if !HOW_OFTEN.contains(second) => HOW.iter().map(|word| word.to_string()).collect(),
             _ => Vec::new(),
         };
