@@ -112,8 +112,8 @@ fn move_cases(model: &mut Model, set: usize, new: impl Fn(CaseRef) -> Option<Cas
     if let Some(at) = cursor.and_then(|case| model.browse.visible.iter().position(|other| *other == case)) {
         model.browse.cursor = at;
     }
-    if model.overlay.as_mut().is_some_and(|overlay| !overlay.dialog_mut().follow(&new)) {
-        model.overlay = None;
+    if model.open_dialog.as_mut().is_some_and(|dialog| !dialog.follow(&new)) {
+        model.open_dialog = None;
     }
     // The preview is opened again for the case under the cursor.
     (model.browse.preview, model.browse.previewed) = (None, None);

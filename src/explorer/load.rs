@@ -45,7 +45,7 @@ pub(crate) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
         Err(why) => view.state = SetState::Failed(why),
     }
     relist(model);
-    crate::explorer::overlays::jump::find_again(model);
+    crate::explorer::dialogs::jump::find_again(model);
     close_lost_case(model, set);
     effects
 }

@@ -6,10 +6,10 @@ use crate::domain::{
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Context;
 use crate::explorer::commands::key::Key;
+use crate::explorer::dialogs::Dialog;
 use crate::explorer::effect::{ReadFiles, RunOverrides};
 use crate::explorer::message::AgentLine;
 use crate::explorer::outcomes::Outcomes;
-use crate::explorer::overlays::Overlay;
 use crate::explorer::screens::browse::state::{Browse, Node};
 use crate::explorer::screens::browse::tree::{first_node, group_of, nodes_of, sorted};
 use crate::explorer::screens::case::body::BodyKey;
@@ -64,7 +64,7 @@ pub struct Model {
     /// State of the screen of past runs while another screen is open.
     pub runs: RunsScreen,
     /// The open dialog, if any.
-    pub overlay: Option<Overlay>,
+    pub open_dialog: Option<Box<dyn Dialog>>,
     /// The keys pressed so far of a multi-key command.
     pub pressed: Vec<Key>,
     /// The values last entered in the run options dialog.
@@ -173,7 +173,7 @@ pub(super) struct WorkspaceParts {
     pub(super) trial: Option<Trial>,
     pub(super) chosen_metric: Option<String>,
     pub(super) awaited_body: Option<BodyKey>,
-    pub(super) overlay: Option<Overlay>,
+    pub(super) open_dialog: Option<Box<dyn Dialog>>,
 }
 
 impl WorkspaceParts {
@@ -186,7 +186,7 @@ impl WorkspaceParts {
         swap(&mut self.trial, &mut model.trial);
         swap(&mut self.chosen_metric, &mut model.chosen_metric);
         swap(&mut self.awaited_body, &mut model.awaited_body);
-        swap(&mut self.overlay, &mut model.overlay);
+        swap(&mut self.open_dialog, &mut model.open_dialog);
     }
 }
 
@@ -206,11 +206,6 @@ pub struct Notice {
 }
 
 impl Model {
-    /// Whether the trust dialog is open.
-    pub fn is_trust_dialog_open(&self) -> bool {
-        matches!(self.overlay, Some(Overlay::Trust(_)))
-    }
-
     /// Creates the model of a workspace whose sets have not been opened yet.
     pub fn new(title: String, sets: Vec<SetPath>, size: (u16, u16)) -> Model {
         let sets = sorted(sets);
@@ -229,7 +224,7 @@ impl Model {
             is_run_file: false,
             is_renewed: false,
             runs: RunsScreen::default(),
-            overlay: None,
+            open_dialog: None,
             pressed: Vec::new(),
             run_overrides: RunOverrides::default(),
             run: None,
@@ -293,7 +288,7 @@ impl Model {
 
     /// The context that determines which key bindings apply.
     pub fn context(&self) -> Context {
-        let of_dialog = self.overlay.as_ref().and_then(|overlay| overlay.dialog().context());
+        let of_dialog = self.open_dialog.as_ref().and_then(|dialog| dialog.context());
         of_dialog.unwrap_or_else(|| self.screen_context())
     }
 

@@ -22,7 +22,8 @@ use std::sync::Arc;
 
 /// Shows the cases of a run in place of the workspace, unless the screen on which it was chosen was left in the meantime.
 pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Vec<Effect> {
-    let is_awaited = matches!(model.screen, Screen::Runs(_) | Screen::Trends(_)) && model.overlay.is_none();
+    let is_awaited =
+        matches!(model.screen, Screen::Runs(_) | Screen::Trends(_)) && model.open_dialog.is_none();
     if !is_awaited && !model.is_run_file {
         return Vec::new();
     }
@@ -48,7 +49,7 @@ pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Ve
     let node = first_node(&nodes);
     let (hidden, order) = (model.browse.hidden.clone(), model.browse.order);
     let browse = Browse { hidden, order, ..Browse::new(nodes, node) };
-    let (trial, chosen_metric, awaited_body, overlay) = (None, None, None, None);
+    let (trial, chosen_metric, awaited_body, open_dialog) = (None, None, None, None);
     let mut workspace = WorkspaceParts {
         sets,
         outcomes,
@@ -57,7 +58,7 @@ pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Ve
         trial,
         chosen_metric,
         awaited_body,
-        overlay,
+        open_dialog,
     };
     workspace.exchange(model);
     model.opened_run = Some(Box::new(OpenedRun { run: past.run, name, not_run, damaged, workspace }));

@@ -7,9 +7,13 @@ use evaltrail::domain::{
     Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
     Trajectory, case_status,
 };
+use evaltrail::explorer::dialogs::ask::AskLine;
+use evaltrail::explorer::dialogs::confirm::Confirm;
+use evaltrail::explorer::dialogs::proposal::Proposal;
+use evaltrail::explorer::dialogs::variants::VariantList;
 use evaltrail::explorer::{
     CaseRef, ChatEffect, ChatMsg, EditDone, EditEffect, EditFailure, EditMsg, EditorOf, Effect, Model, Msg,
-    OpenedSet, Overlay, ResultMsg, Screen, SetEffect, SetLoaded, SetMsg, TerminalEffect, parse_key, update,
+    OpenedSet, ResultMsg, Screen, SetEffect, SetLoaded, SetMsg, TerminalEffect, parse_key, update,
 };
 use evaltrail::formats::adk::write_case;
 use evaltrail::metrics::{Evidence, score_case};
@@ -128,7 +132,7 @@ impl Workshop {
         let effects = self.press("enter");
         let Some(Effect::Edits(EditEffect::Make { words, jobs, anywhere })) = effects.into_iter().next()
         else {
-            panic!("nothing is saved: {:?} {:?}", self.model.overlay, self.model.notice)
+            panic!("nothing is saved: {:?} {:?}", self.model.open_dialog, self.model.notice)
         };
         let within = (!anywhere).then_some(self.place.path());
         let done = self.log().make(within, &words, &jobs);
@@ -185,7 +189,7 @@ fn an_accepted_argument_turns_the_case_green_and_undo_red() {
     desk.ran(1, "water_bed", 5.into(), "done");
     assert_eq!(desk.worst(1), Some(Status::Failed));
     desk.press("j enter a");
-    let Some(Overlay::Proposal(proposal)) = &desk.model.overlay else { panic!() };
+    let Some(proposal) = desk.model.dialog::<Proposal>() else { panic!() };
     assert_eq!(proposal.words, "accept litres of call 1 water_bed in two");
     desk.save();
     assert_eq!(desk.worst(1), Some(Status::Passed));
@@ -225,7 +229,7 @@ fn concurrent_changes_are_merged_or_reported_as_conflicts() {
     let theirs = desk.text("a.evalset.json").replace("\"two\"", "\"renamed\"");
     std::fs::write(desk.path("a.evalset.json"), &theirs).unwrap();
     desk.save();
-    let Some(Overlay::Proposal(proposal)) = &desk.model.overlay else { panic!("{:?}", desk.model.notice) };
+    let Some(proposal) = desk.model.dialog::<Proposal>() else { panic!("{:?}", desk.model.notice) };
     assert!(proposal.conflict.as_ref().unwrap().merged.is_some(), "another case was changed");
     assert_eq!(desk.text("a.evalset.json"), theirs, "theirs stays until it is said");
     desk.press("enter");
@@ -238,7 +242,7 @@ fn concurrent_changes_are_merged_or_reported_as_conflicts() {
     let theirs = now.replace("\"litres\": 5", "\"litres\": 6");
     std::fs::write(desk.path("a.evalset.json"), &theirs).unwrap();
     desk.save();
-    let Some(Overlay::Proposal(proposal)) = &desk.model.overlay else { panic!() };
+    let Some(proposal) = desk.model.dialog::<Proposal>() else { panic!() };
     assert!(proposal.conflict.as_ref().unwrap().merged.is_none());
     assert!(desk.press("enter").is_empty(), "there is nothing that enter could do");
     let effects = desk.press("b");
@@ -268,7 +272,7 @@ fn invalid_input_stays_in_the_editor_until_it_is_corrected() {
     desk.press("ctrl-u");
     desk.paste("[1.0, 1e2]");
     desk.press("enter ctrl-s");
-    let lines = format!("{:?}", desk.model.overlay);
+    let lines = format!("{:?}", desk.model.open_dialog);
     assert!(lines.contains("1.0") && lines.contains("1e2"), "numbers stay as they are typed: {lines}");
     desk.save();
     assert!(desk.text("a.evalset.json").contains("1e2"));
@@ -281,7 +285,7 @@ fn invalid_input_stays_in_the_editor_until_it_is_corrected() {
     };
     let broken = text.replacen('{', "[", 1);
     update(&mut desk.model, Msg::Edits(EditMsg::TextEdited(of.clone(), broken.clone())));
-    assert!(matches!(desk.model.overlay, Some(Overlay::Confirm(_))));
+    assert!(desk.model.dialog::<Confirm>().is_some());
     let again = desk.press("y");
     assert!(
         matches!(&again[..], [Effect::Terminal(TerminalEffect::EditText { text, .. })] if *text == broken),
@@ -294,7 +298,7 @@ fn invalid_input_stays_in_the_editor_until_it_is_corrected() {
     // Leaving with unsaved changes asks for confirmation.
     desk.press("e D");
     desk.press("j j j j D esc");
-    assert!(matches!(desk.model.overlay, Some(Overlay::Confirm(_))));
+    assert!(desk.model.dialog::<Confirm>().is_some());
     desk.press("n");
     assert!(matches!(desk.model.screen, Screen::Edit(_)));
     assert_eq!(desk.press("ctrl-c"), [], "leaving the program asks as well");
@@ -317,7 +321,7 @@ fn a_change_by_others_to_the_edited_case_is_a_conflict() {
     desk.load();
     desk.press("ctrl-s");
     desk.save();
-    let Some(Overlay::Proposal(proposal)) = &desk.model.overlay else { panic!("{:?}", desk.model.notice) };
+    let Some(proposal) = desk.model.dialog::<Proposal>() else { panic!("{:?}", desk.model.notice) };
     assert!(proposal.conflict.as_ref().is_some_and(|conflict| conflict.merged.is_none()));
     assert_eq!(desk.text("a.evalset.json"), theirs);
     desk.press("esc");
@@ -339,7 +343,7 @@ fn an_id_of_another_case_or_with_a_slash_is_refused() {
     desk.press("esc esc c c ctrl-u");
     desk.paste("three");
     desk.press("enter");
-    assert!(matches!(&desk.model.overlay, Some(Overlay::Ask(ask)) if ask.wrong.is_some()));
+    assert!(desk.model.dialog::<AskLine>().is_some_and(|ask| ask.wrong.is_some()));
 }
 
 #[test]
@@ -382,7 +386,7 @@ fn sets_are_made_renamed_and_deleted() {
     desk.press("c s");
     desk.paste("no-good");
     desk.press("enter");
-    assert!(matches!(&desk.model.overlay, Some(Overlay::Ask(ask)) if ask.wrong.is_some()), "ADK's rule");
+    assert!(desk.model.dialog::<AskLine>().is_some_and(|ask| ask.wrong.is_some()), "ADK's rule");
     desk.press("ctrl-u");
     desk.paste("fresh");
     desk.press("enter");
@@ -420,7 +424,7 @@ fn part_of_a_conversation_is_saved_and_unsaved_turns_are_not_lost() {
     }
     assert_eq!(desk.press("ctrl-c"), [], "leaving the program asks");
     desk.press("n esc");
-    assert!(matches!(desk.model.overlay, Some(Overlay::Confirm(_))), "and leaving the conversation");
+    assert!(desk.model.dialog::<Confirm>().is_some(), "and leaving the conversation");
     desk.press("n ctrl-s");
     desk.paste("second 2");
     desk.press("enter");
@@ -451,7 +455,7 @@ fn sets_are_copied_and_moved_to_another_folder() {
     desk.sets = desk.model.sets.iter().map(|view| view.path.clone()).collect();
     desk.load();
     desk.press("left g j j c c");
-    assert!(matches!(&desk.model.overlay, Some(Overlay::Ask(ask)) if ask.input.value() == "a_2"));
+    assert!(desk.model.dialog::<AskLine>().is_some_and(|ask| ask.input.value() == "a_2"));
     let before = desk.text("a.evalset.json");
     desk.press("enter");
     desk.save();
@@ -475,7 +479,9 @@ fn criteria_are_checked_when_they_come_back() {
     let of = || EditorOf::Criteria(path.clone(), None);
     update(&mut desk.model, Msg::Edits(EditMsg::TextEdited(of(), "{\"criteria\": {\"a\": null}}".into())));
     assert!(
-        matches!(&desk.model.overlay, Some(Overlay::Confirm(confirm)) if confirm.question.lines[0].contains("a threshold"))
+        desk.model
+            .dialog::<Confirm>()
+            .is_some_and(|confirm| confirm.question.lines[0].contains("a threshold"))
     );
     desk.press("n");
     assert!(!path.exists());
@@ -500,7 +506,7 @@ fn an_actual_trajectory_can_be_allowed_as_a_variant() {
     assert_eq!((adk.score(), attempt.adk_status), (Some(0.0), Status::Failed), "ADK's number stays ADK's");
     assert!(!desk.text("a.evalset.json").contains("soak"), "ADK's file is as it was");
     desk.press("c v");
-    assert!(matches!(&desk.model.overlay, Some(Overlay::Variants(list)) if list.picker.found.len() == 1));
+    assert!(desk.model.dialog::<VariantList>().is_some_and(|list| list.picker.found.len() == 1));
     desk.press("enter");
     desk.save();
     assert_eq!(desk.worst(0), Some(Status::Failed));
@@ -521,7 +527,7 @@ fn a_single_turn_does_not_decide_the_case() {
     desk.press("enter");
     assert_eq!(desk.model.shown_attempt().unwrap().turn, Some(1));
     desk.press("a");
-    assert!(matches!(desk.model.overlay, Some(Overlay::Proposal(_))), "and it can be accepted");
+    assert!(desk.model.dialog::<Proposal>().is_some(), "and it can be accepted");
 }
 
 #[test]
@@ -533,9 +539,9 @@ fn drafts_and_chats_stay_with_their_set_when_sets_are_added() {
         paths.push(SetPath::of_file(&desk.place.path().join(name), desk.place.path()));
         update(&mut desk.model, Msg::Sets(SetMsg::Found(paths)));
     };
-    let shown = |desk: &Workshop| match &desk.model.overlay {
-        Some(Overlay::Proposal(proposal)) => proposal.jobs[0].path.file_name().unwrap().to_owned(),
-        other => panic!("{other:?} {:?}", desk.model.notice),
+    let shown = |desk: &Workshop| match desk.model.dialog::<Proposal>() {
+        Some(proposal) => proposal.jobs[0].path.file_name().unwrap().to_owned(),
+        None => panic!("{:?} {:?}", desk.model.open_dialog, desk.model.notice),
     };
     desk.press("e enter");
     desk.paste("_x");
@@ -564,7 +570,7 @@ fn an_edit_right_after_ones_own_save_is_no_conflict() {
         desk.paste(&format!("_{name}"));
         desk.press("enter ctrl-s");
         desk.save_alone();
-        assert!(desk.model.overlay.is_none(), "{:?}", desk.model.overlay);
+        assert!(desk.model.open_dialog.is_none(), "{:?}", desk.model.open_dialog);
         let text = desk.model.notice.as_ref().unwrap().text.clone();
         assert!(text.ends_with("; u undo"), "{text}");
     }
@@ -575,7 +581,7 @@ fn an_edit_right_after_ones_own_save_is_no_conflict() {
         desk.paste(tag);
         desk.press("enter");
         desk.save_alone();
-        assert!(desk.model.overlay.is_none(), "{:?}", desk.model.overlay);
+        assert!(desk.model.open_dialog.is_none(), "{:?}", desk.model.open_dialog);
     }
 }
 
@@ -615,7 +621,7 @@ fn files_that_are_not_adks_are_not_edited() {
             assert_eq!(update(&mut model, Msg::Key(parse_key(key).unwrap())), []);
         }
         assert!(model.notice.as_ref().unwrap().text.contains("evaltrail convert"), "{keys}");
-        assert!(matches!(model.screen, Screen::Browse) && model.overlay.is_none());
+        assert!(matches!(model.screen, Screen::Browse) && model.open_dialog.is_none());
     }
 }
 
@@ -629,9 +635,9 @@ fn links_out_of_the_folder_need_permission_and_missing_files_are_reported() {
     std::fs::remove_file(desk.path("a.evalset.json")).unwrap();
     desk.press("enter a");
     desk.save();
-    let problem = |desk: &Workshop| match &desk.model.overlay {
-        Some(Overlay::Proposal(proposal)) => proposal.problem.clone().unwrap_or_default(),
-        other => panic!("{other:?}"),
+    let problem = |desk: &Workshop| match desk.model.dialog::<Proposal>() {
+        Some(proposal) => proposal.problem.clone().unwrap_or_default(),
+        None => panic!("{:?}", desk.model.open_dialog),
     };
     assert!(problem(&desk).contains("it no longer exists"), "{}", problem(&desk));
     std::os::unix::fs::symlink(&target, desk.path("a.evalset.json")).unwrap();

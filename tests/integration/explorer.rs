@@ -7,10 +7,18 @@ use evaltrail::domain::{
     InMemory, Invocation, MetricResult, PlannedCase, PlannedCases, PlannedSet, Progress, RecordedAt, RunBy,
     RunEvent, RunOptions, RunPlan, RunRef, RunState, Status, StubMode,
 };
+use evaltrail::explorer::dialogs::ask::AskLine;
+use evaltrail::explorer::dialogs::confirm::Confirm;
+use evaltrail::explorer::dialogs::jump::CaseFinder;
+use evaltrail::explorer::dialogs::messages::MessageLog;
+use evaltrail::explorer::dialogs::palette::Palette;
+use evaltrail::explorer::dialogs::proposal::Proposal;
+use evaltrail::explorer::dialogs::run_options::RunOptionsForm;
+use evaltrail::explorer::dialogs::verdicts::VerdictForm;
 use evaltrail::explorer::{
     Against, CaptureTarget, CaseOrigin, CaseRef, Confirmed, EditEffect, EditMsg, Effect, Model, Mouse,
-    MouseKind, Msg, OpenedSet, Overlay, ResultEffect, ResultMsg, RunEffect, RunMsg, RunOverrides, Screen,
-    SetEffect, SetLoaded, SetMsg, SetState, TerminalEffect, update, verdict_lines,
+    MouseKind, Msg, OpenedSet, ResultEffect, ResultMsg, RunEffect, RunMsg, RunOverrides, Screen, SetEffect,
+    SetLoaded, SetMsg, SetState, TerminalEffect, update, verdict_lines,
 };
 use evaltrail::metrics::unscored;
 use evaltrail::runner::{RecordedConversation, TrustQuestion};
@@ -193,7 +201,7 @@ fn a_run_can_be_ended_gently_and_at_once() {
     assert_eq!(press(&mut model, "x"), [Effect::Run(RunEffect::CancelAttempt(key))]);
     assert_eq!(press(&mut model, "r"), [], "there is no second run beside it");
     assert_eq!(press(&mut model, "ctrl-c"), [], "leaving a run is asked about");
-    assert!(matches!(&model.overlay, Some(Overlay::Confirm(c)) if c.then == Confirmed::Quit));
+    assert!(model.dialog::<Confirm>().is_some_and(|c| c.then == Confirmed::Quit));
     assert_eq!(press(&mut model, "y"), [Effect::Terminal(TerminalEffect::Quit)]);
 }
 
@@ -213,7 +221,7 @@ fn programs_need_permission_and_the_default_is_no() {
     for no in ["enter", "esc", "n", "q"] {
         asked(&mut model);
         assert_eq!(press(&mut model, no), [], "{no} is no");
-        assert!(model.overlay.is_none());
+        assert!(model.open_dialog.is_none());
     }
     asked(&mut model);
     assert_eq!(
@@ -242,7 +250,7 @@ fn a_yes_counts_only_when_all_of_the_question_was_seen() {
     for size in [(120, 24), (60, 12), (30, 5), (10, 3)] {
         ask(&mut model, size);
         assert_eq!(press(&mut model, "y"), [], "{size:?}: there is more below");
-        assert!(model.overlay.is_some());
+        assert!(model.open_dialog.is_some());
     }
     ask(&mut model, (120, 24));
     let mut pressed = 0;
@@ -381,7 +389,7 @@ fn the_filter_follows_every_key_and_escape_takes_it_away() {
 fn the_palette_gives_any_command_of_the_screen() {
     let mut model = sample();
     press(&mut model, ": q u i t");
-    let Some(Overlay::Palette(palette)) = &model.overlay else { panic!("the palette") };
+    let Some(palette) = model.dialog::<Palette>() else { panic!("the palette") };
     assert_eq!(palette.picker.found[0].0.name, "quit");
     assert_eq!(press(&mut model, "enter"), [Effect::Terminal(TerminalEffect::Quit)]);
 }
@@ -454,9 +462,9 @@ fn the_finder_lists_cases_that_are_loaded_while_it_is_open() {
     let file = std::mem::replace(&mut model.sets[last].state, SetState::Loading);
     assert!(matches!(file, SetState::Ready(..)));
     press(&mut model, "f");
-    let listed = |model: &Model| match &model.overlay {
-        Some(Overlay::Jump(finder)) => finder.picker.found.len(),
-        other => panic!("{other:?}"),
+    let listed = |model: &Model| match model.dialog::<CaseFinder>() {
+        Some(finder) => finder.picker.found.len(),
+        None => panic!("{:?}", model.open_dialog),
     };
     let before = listed(&model);
     load(&mut model, last);
@@ -541,9 +549,7 @@ fn a_persons_verdict_stands_beside_the_computed_one() {
     // Without a change nothing is saved. Tab changes the verdict to agreement with the computed one, then to none.
     assert_eq!(press(&mut model, "m v enter"), []);
     press(&mut model, "m v tab");
-    assert!(
-        matches!(&model.overlay, Some(Overlay::Verdicts(given)) if given.items[0].verdict == Some(false))
-    );
+    assert!(model.dialog::<VerdictForm>().is_some_and(|given| given.items[0].verdict == Some(false)));
     press(&mut model, "tab");
     let effects = press(&mut model, "enter");
     assert!(
@@ -613,7 +619,7 @@ fn keys_in_sequence_show_what_can_follow_and_esc_leaves() {
     press(&mut model, "esc");
     assert!(model.pressed.is_empty() && matches!(model.screen, Screen::Browse));
     press(&mut model, "c n");
-    assert!(matches!(&model.overlay, Some(Overlay::Ask(_))), "new case");
+    assert!(model.dialog::<AskLine>().is_some(), "new case");
     press(&mut model, "esc c Z");
     assert!(model.notice.as_ref().unwrap().text.contains("c Z is not bound"));
     press(&mut model, "v");
@@ -626,11 +632,11 @@ fn enter_confirms_a_question_and_notices_are_kept() {
     let state = run_state(&model, 3);
     update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
     press(&mut model, "q q");
-    assert!(matches!(&model.overlay, Some(Overlay::Confirm(_))), "a run is live");
+    assert!(model.dialog::<Confirm>().is_some(), "a run is live");
     assert_eq!(press(&mut model, "enter"), [Effect::Terminal(TerminalEffect::Quit)]);
     press(&mut model, "Z");
     press(&mut model, "!");
-    assert!(matches!(&model.overlay, Some(Overlay::Messages(_))));
+    assert!(model.dialog::<MessageLog>().is_some());
     assert!(!model.notices.is_empty());
 }
 
@@ -689,7 +695,7 @@ fn a_run_has_its_own_agent_judge_criteria_and_filter() {
     press(&mut model, "down");
     type_text(&mut model, "status:");
     assert_eq!(press(&mut model, "enter"), [], "a filter that cannot be read does not run");
-    assert!(matches!(model.overlay, Some(Overlay::RunOptions(_))));
+    assert!(model.dialog::<RunOptionsForm>().is_some());
     press(&mut model, "ctrl-u");
     type_text(&mut model, "nothing-like-this");
     assert_eq!(press(&mut model, "enter"), [], "a filter that leaves nothing neither");
@@ -898,7 +904,7 @@ fn conversation(id: &str, messages: &[&str]) -> RecordedConversation {
 
 /// The open proposal: its title, and the paths and contents of the files that it creates.
 fn created(model: &Model) -> (String, Vec<(String, String)>) {
-    let Some(Overlay::Proposal(proposal)) = &model.overlay else { panic!("a change is proposed") };
+    let Some(proposal) = model.dialog::<Proposal>() else { panic!("a change is proposed") };
     let file = |job: &FileJob| match &job.action {
         FileAction::Create(text) => (job.path.display().to_string(), text.clone()),
         other => panic!("{other:?}"),
@@ -963,7 +969,7 @@ fn one_of_several_conversations_is_captured() {
     assert!(model.notice.as_ref().unwrap().text.contains("no message"), "it says why it cannot be a case");
     arrive(&mut model);
     press(&mut model, "down enter");
-    let Some(Overlay::Ask(line)) = &model.overlay else { panic!("an id is asked for") };
+    let Some(line) = model.dialog::<AskLine>() else { panic!("an id is asked for") };
     assert_eq!(line.input.value(), "water_tomatoes_2", "the id that is free");
     press(&mut model, "esc");
     arrive(&mut model);
@@ -971,13 +977,13 @@ fn one_of_several_conversations_is_captured() {
     type_text(&mut model, "late 2-3");
     press(&mut model, "enter");
     assert!(model.notice.as_ref().unwrap().text.contains("begins at turn 2"), "what the case lacks is said");
-    let Some(Overlay::Proposal(proposal)) = &model.overlay else { panic!("a change is proposed") };
+    let Some(proposal) = model.dialog::<Proposal>() else { panic!("a change is proposed") };
     assert_eq!(proposal.words, "save the conversation as late");
     press(&mut model, "esc");
     let (source, found) = ("http://x/s".to_string(), Err("no session: the server answered 404".to_string()));
     update(&mut model, Msg::Edits(EditMsg::Conversations { source, target, found }));
     assert!(model.notice.as_ref().unwrap().text.contains("nothing is captured from http://x/s: no session"));
-    let Some(Overlay::Ask(line)) = &model.overlay else { panic!("the source can be corrected") };
+    let Some(line) = model.dialog::<AskLine>() else { panic!("the source can be corrected") };
     assert_eq!(line.input.value(), "http://x/s");
 }
 
@@ -989,14 +995,14 @@ fn another_conversation_is_started_only_after_a_yes_if_turns_are_unsaved() {
     let number = chat.number;
     chat.turns.push(Invocation { user: Content::text("user", "Good morning!"), ..Invocation::default() });
     assert_eq!(press(&mut model, "ctrl-n"), []);
-    assert!(matches!(&model.overlay, Some(Overlay::Confirm(_))), "unsaved turns are not dropped");
+    assert!(model.dialog::<Confirm>().is_some(), "unsaved turns are not dropped");
     press(&mut model, "esc");
     let Screen::Chat(chat) = &model.screen else { panic!("the conversation stays") };
     assert_eq!((chat.number, chat.turns.len()), (number, 1));
     press(&mut model, "ctrl-t ctrl-u");
     type_text(&mut model, "{\"a\": 2}");
     press(&mut model, "enter");
-    assert!(matches!(&model.overlay, Some(Overlay::Confirm(_))));
+    assert!(model.dialog::<Confirm>().is_some());
     press(&mut model, "y");
     let Screen::Chat(chat) = &model.screen else { panic!("another conversation is open") };
     assert_eq!((chat.number, chat.turns.len(), &chat.session.state["a"]), (number + 1, 0, &2.into()));

@@ -265,7 +265,7 @@ fn screens() {
 }
 
 #[test]
-fn overlays() {
+fn dialogs() {
     let mut model = sample((100, 24));
     run(&mut model, 30);
     keys(&mut model, "q / s t a t u s : f a i l");
@@ -981,7 +981,7 @@ fn every_text_on_every_screen_can_be_read() {
 
 /// Asserts that nothing is drawn over the sides of a pane.
 fn assert_inside_panes(place: &str, model: &Model, buffer: &Buffer) {
-    if model.overlay.is_some() || !model.pressed.is_empty() {
+    if model.open_dialog.is_some() || !model.pressed.is_empty() {
         return;
     }
     let areas = evaltrail::explorer::layout(model);

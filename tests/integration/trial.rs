@@ -7,8 +7,13 @@ use evaltrail::domain::{
     Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
     Trajectory, case_status,
 };
+use evaltrail::explorer::dialogs::confirm::Confirm;
+use evaltrail::explorer::dialogs::flips::ChangedCases;
+use evaltrail::explorer::dialogs::metrics::MetricCatalog;
+use evaltrail::explorer::dialogs::rule::RuleLine;
+use evaltrail::explorer::dialogs::statistics::StatisticsTable;
 use evaltrail::explorer::{
-    Against, CaseRef, Confirmed, Effect, Model, Msg, OpenedSet, Overlay, ResultEffect, ResultMsg, RunEffect,
+    Against, CaseRef, Confirmed, Effect, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunEffect,
     SetEffect, SetLoaded, SetMsg, rescored, update,
 };
 use evaltrail::formats::SetFile;
@@ -147,7 +152,9 @@ fn a_typed_rule_shows_at_once_which_cases_turn_green() {
     type_text(&mut model, "search_* query sometimes");
     press(&mut model, "enter");
     assert!(
-        matches!(&model.overlay, Some(Overlay::Rule(line)) if line.wrong.as_deref().is_some_and(|why| why.contains("ignore")))
+        model
+            .dialog::<RuleLine>()
+            .is_some_and(|line| line.wrong.as_deref().is_some_and(|why| why.contains("ignore")))
     );
     press(&mut model, "ctrl-u");
     type_text(&mut model, "search_* query ignore");
@@ -161,7 +168,7 @@ fn a_typed_rule_shows_at_once_which_cases_turn_green() {
     );
     assert_eq!(attempt.adk_status, F, "ADK would still say failed");
     press(&mut model, "w f");
-    assert!(matches!(&model.overlay, Some(Overlay::Flips(list)) if list.picker.found.len() == 1));
+    assert!(model.dialog::<ChangedCases>().is_some_and(|list| list.picker.found.len() == 1));
     press(&mut model, "enter");
     assert_eq!(model.current_case(), Some(CaseRef { set: 0, index: 2 }));
 }
@@ -187,7 +194,7 @@ fn the_case_says_the_smallest_change_that_would_do() {
 fn a_change_is_written_only_after_a_yes() {
     let mut model = model();
     press(&mut model, "w m w w");
-    let Some(Overlay::Confirm(confirm)) = &model.overlay else { panic!("it asks") };
+    let Some(confirm) = model.dialog::<Confirm>() else { panic!("it asks") };
     assert!(
         confirm.question.lines.iter().any(|line| line.contains("test_config.json")),
         "{:?}",
@@ -277,7 +284,7 @@ fn s_scores_and_metrics_and_statistics_open() {
     let mut model = model();
     assert_eq!(press(&mut model, "s"), [], "an eval set holds nothing that an agent did");
     press(&mut model, "m s");
-    assert!(matches!(&model.overlay, Some(Overlay::Statistics(table)) if table.lines[0].total == 4));
+    assert!(model.dialog::<StatisticsTable>().is_some_and(|table| table.lines[0].total == 4));
     press(&mut model, "esc");
     let rows: String = (0..4).map(|at| format!("{{\"prompt\": \"{at}\", \"response\": \"x\"}}\n")).collect();
     let file = Arc::new(SetFile::open(Arc::from(rows), "x").unwrap());
@@ -293,9 +300,9 @@ fn s_scores_and_metrics_and_statistics_open() {
     let saved = vec![CaseRef { set: 0, index: 0 }];
     assert_eq!(press(&mut model, "s"), [Effect::Run(RunEffect::Start(saved, Against::Saved))]);
     press(&mut model, "m m");
-    assert!(matches!(&model.overlay, Some(Overlay::Metrics(list)) if list.picker.found.len() > 30));
+    assert!(model.dialog::<MetricCatalog>().is_some_and(|list| list.picker.found.len() > 30));
     type_text(&mut model, "bleu");
-    assert!(matches!(&model.overlay, Some(Overlay::Metrics(list)) if list.picker.found[0].0 == "bleu"));
+    assert!(model.dialog::<MetricCatalog>().is_some_and(|list| list.picker.found[0].0 == "bleu"));
 }
 
 /// In the list, one key applies the suggestion to the what-if. The preview then shows the what-if, and the same
@@ -325,9 +332,9 @@ fn a_suggestion_is_tried_from_the_list_once() {
 fn a_rule_is_completed_and_says_when_it_is_about_nothing() {
     let mut model = model();
     press(&mut model, "down down w r");
-    let typed = |model: &Model| match &model.overlay {
-        Some(Overlay::Rule(line)) => line.input.value().to_string(),
-        _ => panic!("a rule is typed"),
+    let typed = |model: &Model| match model.dialog::<RuleLine>() {
+        Some(line) => line.input.value().to_string(),
+        None => panic!("a rule is typed"),
     };
     type_text(&mut model, "se");
     press(&mut model, "tab");

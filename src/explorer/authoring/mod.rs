@@ -14,14 +14,13 @@ use crate::diff::{Piece, accept_in_case, same_calls};
 use crate::domain::{EndedAttempt, EvalCase, Invocation, Status};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::{REDO, SAVE, UNDO, hint};
+use crate::explorer::dialogs::proposal::Proposal;
 use crate::explorer::effect::EditEffect;
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::SetEffect;
 use crate::explorer::message::{EditDone, EditFailure};
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::outcomes::CaseOutcome;
-use crate::explorer::overlays::Overlay;
-use crate::explorer::overlays::proposal::Proposal;
 use crate::explorer::screens::case::body::PieceLine;
 use crate::explorer::screens::{browse, chat, edit, queue};
 use crate::explorer::{global, load, what_if};
@@ -217,7 +216,7 @@ fn propose_many(model: &mut Model, by_set: BTreeMap<usize, Vec<Edit>>, words: St
 
 pub(crate) fn show(model: &mut Model, proposal: Proposal) -> Vec<Effect> {
     let effects = what_if::drop_trial(model);
-    model.overlay = Some(Overlay::Proposal(Box::new(proposal)));
+    model.open_dialog = Some(Box::new(proposal));
     effects
 }
 
@@ -231,13 +230,13 @@ pub(crate) fn undo_or_redo(model: &mut Model, undo: bool) -> Vec<Effect> {
 /// It was made, taken back or made again. What was written is shown at once, so that the next edit is one of the new
 /// text; a screen whose proposal was saved closes.
 pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
-    let saved = matches!(&model.overlay, Some(Overlay::Proposal(proposal)) if proposal.saving);
+    let saved = model.dialog::<Proposal>().is_some_and(|proposal| proposal.saving);
     let mut effects = Vec::new();
     for (path, text) in &done.written {
         effects.extend(text.iter().flat_map(|text| show_written(model, path, text.clone())));
     }
     if saved {
-        model.overlay = None;
+        model.open_dialog = None;
         let triage = model.queue.as_ref().and_then(|queue| queue.applying.as_ref());
         if triage.is_some_and(|applying| applying.words == done.words) {
             effects.extend(queue::applied(model));
@@ -279,7 +278,7 @@ fn show_written(model: &mut Model, path: &Path, text: Arc<str>) -> Vec<Effect> {
 
 /// It was not made: what was meant stays on the screen.
 pub(crate) fn failed(model: &mut Model, failure: EditFailure) -> Vec<Effect> {
-    let Some(Overlay::Proposal(proposal)) = &mut model.overlay else {
+    let Some(proposal) = model.dialog_mut::<Proposal>() else {
         let why = match failure {
             EditFailure::Other(why) => why,
             EditFailure::Changed(path, _) => {

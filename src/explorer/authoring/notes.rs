@@ -3,10 +3,10 @@
 use super::set_files::shown;
 use super::show;
 use crate::domain::CaseNotes;
+use crate::explorer::dialogs::proposal::Proposal;
 use crate::explorer::effect::Effect;
 use crate::explorer::global;
 use crate::explorer::model::Model;
-use crate::explorer::overlays::proposal::Proposal;
 use crate::formats::Edit;
 use crate::store::{FileAction, FileJob};
 use crate::workspace::notes_path;

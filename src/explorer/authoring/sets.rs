@@ -3,10 +3,10 @@
 use super::cases::{chosen, delete_cases, move_cases};
 use super::set_files::{file_of_set, folder_of, shown};
 use super::show;
+use crate::explorer::dialogs::proposal::Proposal;
 use crate::explorer::effect::Effect;
 use crate::explorer::global;
 use crate::explorer::model::{Model, Screen};
-use crate::explorer::overlays::proposal::Proposal;
 use crate::explorer::screens::browse::state::{Node, Pane};
 use crate::explorer::set_view::SetView;
 use crate::formats::{Edit, Form, blank_set};

@@ -10,7 +10,7 @@ use crate::explorer::effect::Effect;
 use crate::explorer::effect::TerminalEffect;
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::screens::{chat, edit, run};
-use crate::explorer::{global, overlays};
+use crate::explorer::{dialogs, global};
 
 /// What the commands of this file have in common.
 const BASE: Command = Command { group: Group::Author, ..super::BASE };
@@ -92,7 +92,7 @@ pub static MOVE_CASES: Command = Command {
     contexts: &[Context::Browse],
     default_keys: &["c m"],
     enabled: can_edit,
-    run: overlays::move_to::open,
+    run: dialogs::move_to::open,
     ..BASE
 };
 
@@ -161,7 +161,7 @@ pub static VARIANTS: Command = Command {
     contexts: &[Context::Case],
     default_keys: &["c v"],
     enabled: can_edit,
-    run: overlays::variants::open,
+    run: dialogs::variants::open,
     ..BASE
 };
 

@@ -5,7 +5,7 @@
 
 use super::enabled::{can_save, can_save_beside};
 use super::{Command, Context, Group};
-use crate::explorer::overlays::proposal;
+use crate::explorer::dialogs::proposal;
 use crate::explorer::screens::edit;
 
 /// What the commands of this file have in common.

@@ -4,9 +4,9 @@ use super::{CANCEL_ALL, RUN};
 use crate::domain::Status;
 use crate::explorer::authoring;
 use crate::explorer::case_ref::CaseRef;
+use crate::explorer::dialogs::proposal::Proposal;
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::outcomes::CaseOutcome;
-use crate::explorer::overlays::Overlay;
 use crate::explorer::screens::browse::state::{Node, Pane};
 use crate::explorer::screens::{self, case, run, runs, trends};
 use crate::formats::is_editable;
@@ -245,10 +245,7 @@ pub(crate) fn can_accept_all(model: &Model) -> Enabled {
 }
 
 pub(crate) fn can_save(model: &Model) -> Enabled {
-    let conflict = match &model.overlay {
-        Some(Overlay::Proposal(proposal)) => proposal.conflict.as_ref(),
-        _ => None,
-    };
+    let conflict = model.dialog::<Proposal>().and_then(|proposal| proposal.conflict.as_ref());
     match conflict.filter(|conflict| conflict.merged.is_none()) {
         None => Ok(()),
         Some(conflict) if conflict.is_same_place => Err("the same lines were changed by others"),
@@ -257,6 +254,6 @@ pub(crate) fn can_save(model: &Model) -> Enabled {
 }
 
 pub(crate) fn can_save_beside(model: &Model) -> Enabled {
-    let conflict = matches!(&model.overlay, Some(Overlay::Proposal(proposal)) if proposal.conflict.is_some());
+    let conflict = model.dialog::<Proposal>().is_some_and(|proposal| proposal.conflict.is_some());
     conflict.then_some(()).ok_or("there is no conflicting change of the file")
 }

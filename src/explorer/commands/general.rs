@@ -7,7 +7,7 @@ use super::enabled::{can_suspend, has_case, has_no_sets};
 use super::{ANY_SCREEN, Access, Command, Context, EVERYWHERE, Group, LIST_OR_CASE};
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::TerminalEffect;
-use crate::explorer::{global, opened_run, overlays};
+use crate::explorer::{dialogs, global, opened_run};
 
 /// What the commands of this file have in common.
 const BASE: Command = Command { group: Group::General, ..super::BASE };
@@ -19,7 +19,7 @@ pub static PALETTE: Command = Command {
     access: Access::Reads,
     contexts: ANY_SCREEN,
     default_keys: &[":", "ctrl-k"],
-    run: overlays::palette::open,
+    run: dialogs::palette::open,
     ..BASE
 };
 
@@ -42,7 +42,7 @@ pub static HELP: Command = Command {
         Context::Reading,
     ],
     default_keys: &["?"],
-    run: overlays::help::toggle,
+    run: dialogs::help::toggle,
     ..BASE
 };
 
@@ -52,7 +52,7 @@ pub static MESSAGES: Command = Command {
     access: Access::Reads,
     contexts: ANY_SCREEN,
     default_keys: &["!"],
-    run: overlays::messages::open,
+    run: dialogs::messages::open,
     ..BASE
 };
 
@@ -73,7 +73,7 @@ pub static THEME: Command = Command {
     access: Access::Reads,
     contexts: ANY_SCREEN,
     default_keys: &["t"],
-    run: overlays::themes::open,
+    run: dialogs::themes::open,
     ..BASE
 };
 
@@ -136,7 +136,7 @@ pub static CONFIRM: Command = Command {
     access: Access::Reads,
     contexts: &[Context::Confirm],
     default_keys: &["enter", "y"],
-    run: |model| overlays::confirm::answer(model, true),
+    run: |model| dialogs::confirm::answer(model, true),
     ..BASE
 };
 
@@ -147,7 +147,7 @@ pub static REFUSE: Command = Command {
     access: Access::Reads,
     contexts: &[Context::Confirm],
     default_keys: &["esc", "n", "q"],
-    run: |model| overlays::confirm::answer(model, false),
+    run: |model| dialogs::confirm::answer(model, false),
     ..BASE
 };
 
@@ -158,7 +158,7 @@ pub static ALLOW: Command = Command {
     access: Access::Reads,
     contexts: &[Context::Trust],
     default_keys: &["y"],
-    run: |model| overlays::trust::answer(model, true),
+    run: |model| dialogs::trust::answer(model, true),
     ..BASE
 };
 
@@ -169,6 +169,6 @@ pub static DENY: Command = Command {
     access: Access::Reads,
     contexts: &[Context::Trust],
     default_keys: &["esc", "n", "q", "enter"],
-    run: |model| overlays::trust::answer(model, false),
+    run: |model| dialogs::trust::answer(model, false),
     ..BASE
 };

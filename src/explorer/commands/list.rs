@@ -5,7 +5,7 @@
 
 use super::enabled::{has_case, has_failure, has_rows, has_something_to_clear};
 use super::{Access, Command, Context, Group};
-use crate::explorer::overlays;
+use crate::explorer::dialogs;
 use crate::explorer::screens::browse;
 
 /// What the commands of this file have in common.
@@ -50,7 +50,7 @@ pub static FILTER: Command = Command {
     access: Access::Reads,
     default_keys: &["/"],
     enabled: has_rows,
-    run: overlays::filter::open,
+    run: dialogs::filter::open,
     ..BASE
 };
 
@@ -61,7 +61,7 @@ pub static CAUSES: Command = Command {
     access: Access::Reads,
     default_keys: &["F"],
     enabled: has_failure,
-    run: overlays::causes::open,
+    run: dialogs::causes::open,
     ..BASE
 };
 
@@ -70,7 +70,7 @@ pub static COLUMNS: Command = Command {
     help: "choose the columns of the list, and the column that orders it",
     access: Access::Reads,
     default_keys: &["#"],
-    run: overlays::columns::open,
+    run: dialogs::columns::open,
     ..BASE
 };
 

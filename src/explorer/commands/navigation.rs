@@ -5,9 +5,9 @@
 
 use super::enabled::{can_open_here, has_attempt, has_differences, has_failing, has_pane_beside, has_rows};
 use super::{ANY_SCREEN, Access, Command, Context, Group, LIST_OR_CASE, Motion, ONE_CASE, SCREENS, SCROLLED};
+use crate::explorer::dialogs;
 use crate::explorer::effect::Effect;
 use crate::explorer::model::{Model, Screen};
-use crate::explorer::overlays;
 use crate::explorer::screens::{self, browse, case, comparison, run};
 
 /// What the commands of this file have in common.
@@ -234,7 +234,7 @@ pub static JUMP: Command = Command {
     access: Access::Reads,
     contexts: ANY_SCREEN,
     default_keys: &["f", "ctrl-p"],
-    run: overlays::jump::open,
+    run: dialogs::jump::open,
     ..BASE
 };
 

@@ -7,7 +7,7 @@ use super::enabled::{can_judge_again, has_attempt, has_judgement, has_outcomes, 
 use super::{Access, Command, Context, Group, LIST_OR_CASE, LISTS, ONE_CASE, SCREENS};
 use crate::explorer::screens::case::state::CaseMode;
 use crate::explorer::screens::{self, case, run};
-use crate::explorer::{overlays, what_if};
+use crate::explorer::{dialogs, what_if};
 
 /// What the commands of this file have in common.
 const BASE: Command = Command { group: Group::Results, ..super::BASE };
@@ -83,7 +83,7 @@ pub static VERDICT: Command = Command {
     contexts: &[Context::Case],
     default_keys: &["m v"],
     enabled: has_attempt,
-    run: overlays::verdicts::open,
+    run: dialogs::verdicts::open,
     ..BASE
 };
 
@@ -93,7 +93,7 @@ pub static AGREEMENT: Command = Command {
     access: Access::Reads,
     contexts: LISTS,
     default_keys: &["m a"],
-    run: overlays::agreement::open,
+    run: dialogs::agreement::open,
     ..BASE
 };
 
@@ -104,7 +104,7 @@ pub static STATISTICS: Command = Command {
     contexts: LISTS,
     default_keys: &["m s"],
     enabled: has_outcomes,
-    run: overlays::statistics::open,
+    run: dialogs::statistics::open,
     ..BASE
 };
 
@@ -114,7 +114,7 @@ pub static METRICS: Command = Command {
     access: Access::Reads,
     contexts: SCREENS,
     default_keys: &["m m"],
-    run: overlays::metrics::open,
+    run: dialogs::metrics::open,
     ..BASE
 };
 

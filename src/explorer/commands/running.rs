@@ -5,8 +5,8 @@
 
 use super::enabled::{can_rerun, can_run, can_score, has_run, is_running};
 use super::{Command, Context, Group, LISTS, SCREENS};
+use crate::explorer::dialogs;
 use crate::explorer::effect::Against;
-use crate::explorer::overlays;
 use crate::explorer::screens::run;
 use crate::explorer::watching;
 
@@ -32,7 +32,7 @@ pub static RUN_WITH: Command = Command {
     contexts: LISTS,
     default_keys: &["O"],
     enabled: can_run,
-    run: overlays::run_options::open,
+    run: dialogs::run_options::open,
     ..BASE
 };
 

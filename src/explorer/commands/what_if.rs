@@ -5,7 +5,7 @@
 
 use super::enabled::{has_outcomes, has_suggestion, has_trial};
 use super::{Access, Command, Group, LISTS};
-use crate::explorer::{overlays, what_if};
+use crate::explorer::{dialogs, what_if};
 
 /// What the commands of this file have in common.
 const BASE: Command = Command { group: Group::WhatIf, contexts: LISTS, ..super::BASE };
@@ -67,7 +67,7 @@ pub static RULE: Command = Command {
     access: Access::Reads,
     default_keys: &["w r"],
     enabled: has_outcomes,
-    run: overlays::rule::open,
+    run: dialogs::rule::open,
     ..BASE
 };
 
@@ -77,7 +77,7 @@ pub static FLIPS: Command = Command {
     access: Access::Reads,
     default_keys: &["w f"],
     enabled: has_trial,
-    run: overlays::flips::open,
+    run: dialogs::flips::open,
     ..BASE
 };
 

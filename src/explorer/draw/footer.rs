@@ -20,9 +20,9 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
     }
     let is_typed =
         entry(&model.screen).text.as_ref().is_some_and(|text| !text.commands_first && (text.takes)(model));
-    let has_own_keys = model.overlay.as_ref().is_some_and(|overlay| overlay.dialog().context().is_none());
+    let has_own_keys = model.open_dialog.as_ref().is_some_and(|dialog| dialog.context().is_none());
     // While a value is typed, the line of the text field shows its keys; a dialog shows them in its title.
-    if !has_own_keys && (!is_typed || model.overlay.is_some()) {
+    if !has_own_keys && (!is_typed || model.open_dialog.is_some()) {
         hints(model, areas, theme, buffer);
     }
 }

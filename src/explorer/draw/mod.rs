@@ -32,9 +32,9 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) -> Option<Positio
     let cursor = (entry(&model.screen).draw)(model, &areas, theme, buffer);
     footer::draw(model, &areas, theme, buffer);
     keys::draw(model, &areas, theme, buffer);
-    match &model.overlay {
+    match &model.open_dialog {
         None => cursor,
-        Some(overlay) => overlay.dialog().draw(model, &areas, theme, buffer),
+        Some(dialog) => dialog.draw(model, &areas, theme, buffer),
     }
 }
 

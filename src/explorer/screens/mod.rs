@@ -15,11 +15,11 @@ pub mod trends;
 
 use super::commands::key::Key;
 use super::commands::{Context, Motion};
+use super::dialogs;
 use super::effect::Effect;
 use super::layout::{Layout, base};
 use super::message::Mouse;
 use super::model::{Model, Screen};
-use super::overlays;
 use super::theme::Theme;
 use crate::diff::{Line, Span, wrap_line};
 use crate::domain::clean_line;
@@ -101,8 +101,8 @@ pub(crate) fn notice_lines(model: &Model) -> Vec<Line> {
 
 /// Scrolls the open dialog or, if there is none, the screen.
 pub(crate) fn scroll(model: &mut Model, motion: Motion) -> Vec<Effect> {
-    match model.overlay {
-        Some(_) => overlays::scroll(model, motion),
+    match model.open_dialog {
+        Some(_) => dialogs::scroll(model, motion),
         None => (entry(&model.screen).scroll)(model, motion),
     }
     Vec::new()
@@ -123,7 +123,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
 
 /// Closes the open dialog or, if there is none, goes back to the previous screen.
 pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
-    match model.overlay.take() {
+    match model.open_dialog.take() {
         Some(_) => Vec::new(),
         None => (entry(&model.screen).back)(model),
     }

@@ -4,10 +4,10 @@ use crate::domain::unix_seconds;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::enabled::Enabled;
 use crate::explorer::commands::{RUN_CHANGED, WATCH_FILES};
+use crate::explorer::dialogs::confirm::{self, Confirmed};
 use crate::explorer::effect::{Effect, RunEffect};
 use crate::explorer::global;
 use crate::explorer::model::{Model, Screen};
-use crate::explorer::overlays::confirm::{self, Confirmed};
 use crate::explorer::screens::run;
 use crate::explorer::ticket::Ticket;
 use crate::explorer::watching::state::{CasesToRunAgain, ChangedInFile, Watching};
@@ -168,7 +168,7 @@ fn confirm_run(
     cases: Vec<CaseRef>,
     open: OpenQuestion,
 ) -> Vec<Effect> {
-    if model.overlay.is_some() || matches!(model.screen, Screen::Edit(_) | Screen::Chat(_)) {
+    if model.open_dialog.is_some() || matches!(model.screen, Screen::Edit(_) | Screen::Chat(_)) {
         let words = format!("{}; not run, {} runs what changed", estimate.words(), RUN_CHANGED.key());
         return global::notify(model, words, false);
     }

@@ -2,13 +2,13 @@
 
 use crate::domain::MatchType;
 use crate::explorer::case_ref::CaseRef;
+use crate::explorer::dialogs::confirm::{self, Confirmed};
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::ResultEffect;
 use crate::explorer::effect::SetEffect;
 use crate::explorer::global;
 use crate::explorer::model::Model;
 use crate::explorer::outcomes::Outcomes;
-use crate::explorer::overlays::confirm::{self, Confirmed};
 use crate::explorer::screens::browse::relist;
 use crate::explorer::ticket::Ticket;
 use crate::explorer::what_if::{Flip, Rescored, Trial, rescored};

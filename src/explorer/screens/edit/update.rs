@@ -3,14 +3,14 @@
 use crate::domain::{EvalCase, Part, eval_id_error};
 use crate::explorer::commands::Motion;
 use crate::explorer::commands::key::{Key, KeyCode};
+use crate::explorer::dialogs::confirm::{self, Confirmed};
+use crate::explorer::dialogs::proposal::{NOTHING, Proposal};
 use crate::explorer::effect::SetEffect;
 use crate::explorer::effect::TerminalEffect;
 use crate::explorer::effect::{EditorOf, Effect};
 use crate::explorer::layout::inside;
 use crate::explorer::message::Mouse;
 use crate::explorer::model::{Model, Screen};
-use crate::explorer::overlays::confirm::{self, Confirmed};
-use crate::explorer::overlays::proposal::{NOTHING, Proposal};
 use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::screens::edit::state::{
     self, Adding, EditScreen, Field, Tools, Typing, add_after, adding_after, completions, value_of,
@@ -54,7 +54,7 @@ fn screen(model: &mut Model) -> Option<&mut EditScreen> {
 
 /// Whether a value is being typed.
 pub(crate) fn takes_text(model: &Model) -> bool {
-    model.overlay.is_none() && matches!(&model.screen, Screen::Edit(screen) if screen.typing.is_some())
+    model.open_dialog.is_none() && matches!(&model.screen, Screen::Edit(screen) if screen.typing.is_some())
 }
 
 /// The field under the cursor.

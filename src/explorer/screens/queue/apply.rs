@@ -5,11 +5,10 @@ use crate::domain::{Decision, DecisionKind, Status};
 use crate::explorer::authoring::{self, NotAccepted};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Context;
+use crate::explorer::dialogs::confirm::{self, Confirmed};
+use crate::explorer::dialogs::proposal::{Proposal, ProposalLine};
 use crate::explorer::effect::{Effect, ResultEffect};
 use crate::explorer::model::{Model, Screen};
-use crate::explorer::overlays::Overlay;
-use crate::explorer::overlays::confirm::{self, Confirmed};
-use crate::explorer::overlays::proposal::{Proposal, ProposalLine};
 use crate::explorer::screens::queue::count::pending;
 use crate::explorer::screens::queue::state::Applying;
 use crate::explorer::screens::run;
@@ -36,7 +35,7 @@ pub(crate) fn criteria_planned(
     jobs: Result<Vec<FileJob>, String>,
 ) -> Vec<Effect> {
     let is_awaited = model.screen_context() == Context::Queue
-        && model.overlay.is_none()
+        && model.open_dialog.is_none()
         && model.queue.as_ref().is_some_and(|queue| queue.change == *change);
     match jobs {
         _ if !is_awaited => Vec::new(),
@@ -83,7 +82,7 @@ fn show_summary(model: &mut Model, criteria: Vec<FileJob>) -> Vec<Effect> {
     let mut proposal = Proposal::new(words, jobs, |job| authoring::shown(model, &job.path));
     let headings = lines.into_iter().map(ProposalLine::Heading);
     proposal.lines.splice(0..0, headings);
-    model.overlay = Some(Overlay::Proposal(Box::new(proposal)));
+    model.open_dialog = Some(Box::new(proposal));
     Vec::new()
 }
 

@@ -2,13 +2,13 @@
 
 use crate::explorer::commands::Motion;
 use crate::explorer::commands::enabled::Enabled;
+use crate::explorer::dialogs::ask::{self, Purpose};
+use crate::explorer::dialogs::confirm::{self, Confirmed};
 use crate::explorer::effect::{Effect, HistoryEffect, ResultEffect};
 use crate::explorer::layout::case_rows;
 use crate::explorer::message::Mouse;
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::opened_run;
-use crate::explorer::overlays::ask::{self, Purpose};
-use crate::explorer::overlays::confirm::{self, Confirmed};
 use crate::explorer::screens::browse::relist;
 use crate::explorer::screens::layout;
 use crate::explorer::screens::runs::state::RunsScreen;

@@ -1,17 +1,17 @@
 //! Variants: other trajectories that are allowed for a case. They are chosen from actual attempts and saved next to
 //! the file.
 
-use super::{Dialog, Overlay};
+use super::Dialog;
 use crate::domain::{Invocation, Trajectory, Variant, value_text};
 use crate::explorer::authoring::notes::notes_job;
 use crate::explorer::authoring::show;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Motion;
+use crate::explorer::dialogs::proposal::Proposal;
 use crate::explorer::effect::Effect;
 use crate::explorer::global;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
-use crate::explorer::overlays::proposal::Proposal;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::picker::{Picker, pick};
 use crate::explorer::widgets::text::put;
@@ -55,7 +55,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         .enumerate()
         .map(|(at, (turns, count))| (VariantItem::Seen(at), format!("seen {count}×   {}", words(turns))));
     let found = listed.chain(candidates).collect();
-    super::open(model, Overlay::Variants(VariantList { case, picker: Picker::new(found) }))
+    super::open(model, VariantList { case, picker: Picker::new(found) })
 }
 
 fn allowed(model: &Model, case: CaseRef) -> Vec<Variant> {

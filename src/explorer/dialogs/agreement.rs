@@ -1,6 +1,6 @@
 //! Agreement between judges and people for each metric or rubric: counts and Cohen's kappa.
 
-use super::{Dialog, Overlay};
+use super::Dialog;
 use crate::explorer::commands::{BACK, Context, Motion, VERDICT};
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
@@ -25,7 +25,7 @@ pub struct AgreementTable {
 
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let lines = agreements(&model.verdicts);
-    super::open(model, Overlay::Agreement(AgreementTable { lines, scroll: 0 }))
+    super::open(model, AgreementTable { lines, scroll: 0 })
 }
 
 impl Dialog for AgreementTable {

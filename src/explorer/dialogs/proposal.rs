@@ -1,7 +1,7 @@
 //! A proposed change of files that the user reviews before it is saved, and its conflicts with changes of the file by
 //! others.
 
-use super::{Dialog, Overlay};
+use super::Dialog;
 use crate::explorer::commands::{Context, DISCARD, Motion, SAVE, SAVE_BESIDE};
 use crate::explorer::effect::EditEffect;
 use crate::explorer::effect::Effect;
@@ -159,7 +159,7 @@ impl Model {
 }
 
 pub(crate) fn save(model: &mut Model) -> Vec<Effect> {
-    let Some(Overlay::Proposal(proposal)) = &mut model.overlay else { return Vec::new() };
+    let Some(proposal) = model.dialog_mut::<Proposal>() else { return Vec::new() };
     if proposal.saving {
         return Vec::new();
     }
@@ -207,7 +207,7 @@ fn merge(
 }
 
 pub(crate) fn save_beside(model: &mut Model) -> Vec<Effect> {
-    let Some(Overlay::Proposal(proposal)) = &mut model.overlay else { return Vec::new() };
+    let Some(proposal) = model.dialog_mut::<Proposal>() else { return Vec::new() };
     let mine = proposal.jobs.iter().filter_map(|job| match &job.action {
         FileAction::Change(text, change) => {
             let name = job.path.file_name()?.to_string_lossy().into_owned();
@@ -228,8 +228,8 @@ pub(crate) fn save_beside(model: &mut Model) -> Vec<Effect> {
 
 /// Closes the proposal, unless it is being saved: then the reply closes it.
 pub(crate) fn discard(model: &mut Model) -> Vec<Effect> {
-    if !matches!(&model.overlay, Some(Overlay::Proposal(proposal)) if proposal.saving) {
-        model.overlay = None;
+    if !model.dialog::<Proposal>().is_some_and(|proposal| proposal.saving) {
+        model.open_dialog = None;
     }
     Vec::new()
 }

@@ -1,7 +1,7 @@
 //! The line in which the filter of the list is typed. It is applied with every key.
 
+use super::Dialog;
 use super::line::{draw_line, example_or_keys};
-use super::{Dialog, Overlay};
 use crate::domain::Query;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
@@ -27,7 +27,7 @@ pub struct FilterLine {
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let before = model.browse.filter.clone();
     let input = Input::new(before.clone());
-    super::open(model, Overlay::Filter(FilterLine { input, wrong: None, before }))
+    super::open(model, FilterLine { input, wrong: None, before })
 }
 
 impl Dialog for FilterLine {

@@ -1,6 +1,6 @@
 //! Help: the keys of a screen by group, with the reasons why some are disabled.
 
-use super::{Dialog, Overlay};
+use super::Dialog;
 use crate::diff::{Span, wrap_line};
 use crate::explorer::commands::{COMMANDS, Command, Context, Group, HELP, Motion, hint_keys};
 use crate::explorer::effect::Effect;
@@ -37,11 +37,10 @@ enum HelpLine {
 
 /// Opens the help or, if a dialog is open, closes it.
 pub(crate) fn toggle(model: &mut Model) -> Vec<Effect> {
-    model.overlay = match model.overlay.take() {
-        None => Some(Overlay::Help(Help::default())),
-        Some(_) => None,
-    };
-    Vec::new()
+    match model.open_dialog.take() {
+        None => super::open(model, Help::default()),
+        Some(_) => Vec::new(),
+    }
 }
 
 fn lines(model: &Model, width: u16) -> Vec<HelpLine> {

@@ -1,6 +1,6 @@
 //! The list of cases whose status a what-if changes.
 
-use super::{Dialog, Overlay, jump};
+use super::{Dialog, jump};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
@@ -29,7 +29,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         (flip.case, format!("{set} › {}   {from} → {to}", model.eval_id(flip.case)))
     };
     let picker = Picker::new(flips.iter().map(words).collect());
-    super::open(model, Overlay::Flips(ChangedCases { picker }))
+    super::open(model, ChangedCases { picker })
 }
 
 impl Dialog for ChangedCases {

@@ -1,6 +1,6 @@
 //! The dialog for the visible columns and the order of the list.
 
-use super::{Dialog, Overlay};
+use super::Dialog;
 use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
@@ -23,7 +23,7 @@ pub struct ColumnPicker {
 }
 
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    super::open(model, Overlay::Columns(ColumnPicker::default()))
+    super::open(model, ColumnPicker::default())
 }
 
 impl Dialog for ColumnPicker {

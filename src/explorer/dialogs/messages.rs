@@ -1,6 +1,6 @@
 //! The message log: all notices so far, newest first.
 
-use super::{Dialog, Overlay};
+use super::Dialog;
 use crate::diff::{Line, Span, wrap_line};
 use crate::domain::clean_line;
 use crate::explorer::commands::{BACK, Context, Motion};
@@ -23,7 +23,7 @@ pub struct MessageLog {
 }
 
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    super::open(model, Overlay::Messages(MessageLog::default()))
+    super::open(model, MessageLog::default())
 }
 
 /// The wrapped lines, each with whether it belongs to an error.

@@ -1,7 +1,7 @@
 //! Options for one run: agent, judge, criteria, how often, and which of the cases. What was chosen is remembered until
 //! evaltrail ends; a run without this dialog takes what is configured.
 
-use super::{Dialog, Overlay};
+use super::Dialog;
 use crate::domain::{Gate, Query, StubMode, clean_line};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::key::{Key, KeyCode};
@@ -132,7 +132,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let cases = run::cases_in_scope(model);
     let agents = model.agents.clone();
     let form = RunOptionsForm { fields, cursor: 0, is_typed: false, cases, agents, wrong: None };
-    let mut effects = super::open(model, Overlay::RunOptions(form));
+    let mut effects = super::open(model, form);
     effects.push(Effect::Sets(SetEffect::ListAgents));
     effects
 }

@@ -1,8 +1,8 @@
 //! The trust dialog: what may be started, connected to or used. It can be allowed only after all of it was shown.
 
-use super::confirm;
+use super::confirm::{self, Confirm};
 use super::question::QuestionText;
-use super::{Dialog, Overlay, follow_all};
+use super::{Dialog, follow_all};
 use crate::domain::SessionInput;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::{ALLOW, Context, DENY, DOWN, Motion, PAGE_DOWN, RUN};
@@ -45,11 +45,18 @@ pub enum Allowed {
     },
 }
 
+impl Model {
+    /// Whether the trust dialog is open.
+    pub fn is_trust_dialog_open(&self) -> bool {
+        self.dialog::<TrustDialog>().is_some()
+    }
+}
+
 /// Opens the question.
 pub(crate) fn open(model: &mut Model, asked: Vec<TrustQuestion>, then: Allowed) {
     let (title, lines) = words(&asked);
     let question = QuestionText::exact(title, lines);
-    model.overlay = Some(Overlay::Trust(TrustDialog { question, asked, then }));
+    model.open_dialog = Some(Box::new(TrustDialog { question, asked, then }));
 }
 
 /// The title and the lines of the question.
@@ -90,15 +97,15 @@ fn body(model: &Model) -> Rect {
 /// Answers the open question: this one, or another that opened without a request. A yes is ignored until the end of the
 /// question is visible.
 pub(crate) fn answer(model: &mut Model, yes: bool) -> Vec<Effect> {
-    if let Some(Overlay::Confirm(_)) = &model.overlay {
+    if model.dialog::<Confirm>().is_some() {
         return confirm::answer(model, yes);
     }
     let body = body(model);
-    let Some(Overlay::Trust(dialog)) = &model.overlay else { return Vec::new() };
+    let Some(dialog) = model.dialog::<TrustDialog>() else { return Vec::new() };
     if yes && dialog.question.below(body) > 0 {
         return Vec::new();
     }
-    let Some(Overlay::Trust(dialog)) = model.overlay.take() else { return Vec::new() };
+    let Some(dialog) = model.take_dialog::<TrustDialog>() else { return Vec::new() };
     match yes {
         true => allowed(dialog),
         false => denied(model, dialog),

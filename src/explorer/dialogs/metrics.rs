@@ -1,6 +1,6 @@
 //! The catalog of metrics: what each needs, computes and means.
 
-use super::{Dialog, Overlay};
+use super::Dialog;
 use crate::diff::{Span, wrap_line};
 use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
@@ -36,7 +36,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let name = name.split(':').next();
     let at = list.picker.found.iter().position(|(known, _)| Some(*known) == name);
     list.picker.cursor = at.unwrap_or(0);
-    super::open(model, Overlay::Metrics(list))
+    super::open(model, list)
 }
 
 impl MetricCatalog {

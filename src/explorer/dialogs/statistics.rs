@@ -1,6 +1,6 @@
 //! Mean, standard deviation and distribution of each metric over the selected or listed cases.
 
-use super::{Dialog, Overlay};
+use super::Dialog;
 use crate::domain::{clean_line, score_text};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::{BACK, Context, Motion};
@@ -42,7 +42,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         false => of,
     };
     let lines = aggregates_by_case(attempts).into_iter().map(titled).collect();
-    super::open(model, Overlay::Statistics(StatisticsTable { lines, scroll: 0 }))
+    super::open(model, StatisticsTable { lines, scroll: 0 })
 }
 
 /// The metrics that the runs of the cases' results compute in different ways, as far as the runs are known.

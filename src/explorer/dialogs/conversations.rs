@@ -1,6 +1,6 @@
 //! The conversations of a recording or a trace, to choose the one that is saved as a case.
 
-use super::{Dialog, Overlay};
+use super::Dialog;
 use crate::domain::clean_line;
 use crate::explorer::commands::Motion;
 use crate::explorer::effect::CaptureTarget;
@@ -40,7 +40,7 @@ pub(crate) fn open(
 ) -> Vec<Effect> {
     let all: Vec<Arc<RecordedConversation>> = all.into_iter().map(Arc::new).collect();
     let picker = Picker::new(rows(&all));
-    super::open(model, Overlay::Conversations(ConversationPicker { target, choose, all, picker }))
+    super::open(model, ConversationPicker { target, choose, all, picker })
 }
 
 /// `id   3 turns   the first message`, each with its position.

@@ -1,6 +1,6 @@
 //! The choice of the set to which cases are moved, or to whose folder a set is moved.
 
-use super::{Dialog, Overlay};
+use super::Dialog;
 use crate::explorer::authoring::sets;
 use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
@@ -23,7 +23,7 @@ pub struct SetPicker {
 
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let picker = Picker::new(sets::targets(model));
-    super::open(model, Overlay::MoveTo(SetPicker { picker }))
+    super::open(model, SetPicker { picker })
 }
 
 impl Dialog for SetPicker {

@@ -1,6 +1,6 @@
 //! The theme picker. The theme under the cursor is applied immediately; `enter` keeps it.
 
-use super::{Dialog, Overlay};
+use super::Dialog;
 use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
 use crate::explorer::global;
@@ -27,7 +27,7 @@ pub struct ThemePicker {
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let names: Vec<&'static str> = Theme::names().collect();
     let cursor = names.iter().position(|name| *name == model.theme).unwrap_or(0);
-    super::open(model, Overlay::Themes(ThemePicker { names, cursor, before: model.theme.clone() }))
+    super::open(model, ThemePicker { names, cursor, before: model.theme.clone() })
 }
 
 impl Dialog for ThemePicker {

@@ -1,7 +1,7 @@
 //! Failures by cause: a row for each group of failures that share one, and below it a row for each nested group.
 //! Choosing a row lists its cases.
 
-use super::{Dialog, Overlay};
+use super::Dialog;
 use crate::domain::{EndedAttempt, Status, clean_line};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Motion;
@@ -85,7 +85,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let chosen = model.browse.narrowing.as_ref().map(|narrowing| &narrowing.what);
     let now = list.picker.found.iter().position(|(at, _)| Some(&list.groups[*at].what) == chosen);
     list.picker.cursor = now.unwrap_or(0);
-    super::open(model, Overlay::Causes(list));
+    super::open(model, list);
     vec![Effect::Results(ResultEffect::RelaxGroups(ticket, failing))]
 }
 
@@ -130,7 +130,7 @@ pub fn changes_for_groups(groups: &[Vec<Arc<EndedAttempt>>]) -> Vec<Option<WhatI
 
 /// Shows the changes of criteria that were found, if the dialog that asked for them is still open.
 pub(crate) fn groups_relaxed(model: &mut Model, ticket: Ticket, changes: &[Option<WhatIf>]) {
-    let Some(Overlay::Causes(list)) = &mut model.overlay else { return };
+    let Some(list) = model.dialog_mut::<CauseList>() else { return };
     if list.ticket != ticket {
         return;
     }

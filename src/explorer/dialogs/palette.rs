@@ -1,6 +1,6 @@
 //! The command palette: fuzzy search for commands by name or description.
 
-use super::{Dialog, Overlay};
+use super::Dialog;
 use crate::explorer::commands::{COMMANDS, Command, Motion};
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
@@ -28,7 +28,7 @@ pub struct Palette {
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let mut palette = Palette { picker: Picker::new(Vec::new()) };
     palette.find(model);
-    super::open(model, Overlay::Palette(palette))
+    super::open(model, palette)
 }
 
 impl Palette {

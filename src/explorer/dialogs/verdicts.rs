@@ -1,6 +1,6 @@
 //! The form in which the user gives verdicts on the metrics and rubrics of an attempt.
 
-use super::{Dialog, Overlay};
+use super::Dialog;
 use crate::domain::{Attempt, HumanVerdict, MetricResult, Status};
 use crate::explorer::commands::Motion;
 use crate::explorer::commands::key::{Key, KeyCode};
@@ -30,7 +30,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     match attempt.read() {
         Ok(attempt) => {
             let items = verdict_items(&attempt, run_id, file, &model.verdicts);
-            super::open(model, Overlay::Verdicts(VerdictForm { items, cursor: 0 }))
+            super::open(model, VerdictForm { items, cursor: 0 })
         }
         Err(why) => global::notify(model, format!("the attempt cannot be read: {why}"), true),
     }

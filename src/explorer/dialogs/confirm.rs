@@ -1,7 +1,7 @@
 //! Confirmation before something is lost or written.
 
 use super::question::QuestionText;
-use super::{Dialog, Overlay, follow_all};
+use super::{Dialog, follow_all};
 use crate::domain::{DecisionKind, SessionInput};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::{ALLOW, CONFIRM, Context, DENY, Motion, REFUSE};
@@ -63,7 +63,7 @@ pub(crate) fn open(
     then: Confirmed,
 ) -> Vec<Effect> {
     let question = QuestionText::new(title, lines);
-    super::open(model, Overlay::Confirm(Confirm { question, then, is_unrequested: false }))
+    super::open(model, Confirm { question, then, is_unrequested: false })
 }
 
 /// Opens a question that no key of the user requested: it is answered like the one about a permission.
@@ -74,18 +74,14 @@ pub(crate) fn open_unrequested(
     then: Confirmed,
 ) -> Vec<Effect> {
     let question = QuestionText::new(title, lines);
-    super::open(model, Overlay::Confirm(Confirm { question, then, is_unrequested: true }))
+    super::open(model, Confirm { question, then, is_unrequested: true })
 }
 
 /// Answers the open question.
 pub(crate) fn answer(model: &mut Model, yes: bool) -> Vec<Effect> {
-    match model.overlay.take() {
-        Some(Overlay::Confirm(confirm)) if yes => confirmed(model, confirm.then),
-        Some(Overlay::Confirm(_)) | None => Vec::new(),
-        other => {
-            model.overlay = other;
-            Vec::new()
-        }
+    match model.take_dialog::<Confirm>() {
+        Some(confirm) if yes => confirmed(model, confirm.then),
+        _ => Vec::new(),
     }
 }
 

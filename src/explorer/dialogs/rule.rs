@@ -1,7 +1,7 @@
 //! The line in which a rule for comparing calls is typed, to be tried as a what-if.
 
+use super::Dialog;
 use super::line::draw_line;
-use super::{Dialog, Overlay};
 use crate::domain::{MatchRule, ToolCall};
 use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::effect::Effect;
@@ -61,7 +61,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     for turn in attempt.iter().flat_map(|attempt| attempt.expected.iter().chain(attempt.actual.iter())) {
         turn.calls().into_iter().for_each(|call| line.know(call));
     }
-    super::open(model, Overlay::Rule(line))
+    super::open(model, line)
 }
 
 impl RuleLine {

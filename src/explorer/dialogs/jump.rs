@@ -1,6 +1,6 @@
 //! Fuzzy search for a case of the workspace.
 
-use super::{Dialog, Overlay};
+use super::Dialog;
 use crate::domain::Query;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Motion;
@@ -27,7 +27,7 @@ pub struct CaseFinder {
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let mut finder = CaseFinder { picker: Picker::new(Vec::new()) };
     finder.find(model);
-    super::open(model, Overlay::Jump(finder))
+    super::open(model, finder)
 }
 
 /// Opens any case of the workspace: lists its set, and clears the filter if it hides the case.
@@ -46,15 +46,11 @@ pub(super) fn go_to(model: &mut Model, case: CaseRef) {
 
 /// Repeats an open search after a file was loaded.
 pub(crate) fn find_again(model: &mut Model) {
-    let Some(Overlay::Jump(mut finder)) =
-        model.overlay.take_if(|overlay| matches!(overlay, Overlay::Jump(_)))
-    else {
-        return;
-    };
+    let Some(mut finder) = model.take_dialog::<CaseFinder>() else { return };
     let cursor = finder.picker.cursor;
     finder.find(model);
     finder.picker.cursor = cursor.min(finder.picker.found.len().saturating_sub(1));
-    model.overlay = Some(Overlay::Jump(finder));
+    model.open_dialog = Some(Box::new(finder));
 }
 
 /// Updates listed cases whose positions changed. Cases that no longer exist are removed.

@@ -1,7 +1,7 @@
 //! A line for a name or another short text that a command needs.
 
+use super::Dialog;
 use super::line::{draw_line, example_or_keys};
-use super::{Dialog, Overlay};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
@@ -70,5 +70,5 @@ impl Dialog for AskLine {
 /// Opens the line with a text to begin with.
 pub(crate) fn open(model: &mut Model, purpose: impl Purpose + 'static, value: String) -> Vec<Effect> {
     let purpose = Box::new(purpose);
-    super::open(model, Overlay::Ask(AskLine { purpose, input: Input::new(value), wrong: None }))
+    super::open(model, AskLine { purpose, input: Input::new(value), wrong: None })
 }
