@@ -48,7 +48,7 @@ pub(crate) fn quit(model: &mut Model) -> Vec<Effect> {
 
 /// What quitting would interrupt or lose: the question, and an explanation.
 fn what_would_end(model: &Model) -> Option<(&'static str, &'static str)> {
-    match &model.screen {
+    match &model.view.screen {
         Screen::Edit(edit) if edit.is_changed() => {
             return Some(("The case is not saved. Quit?", "The changes in the editor are lost."));
         }
@@ -120,7 +120,7 @@ pub(crate) fn copy(model: &mut Model) -> Vec<Effect> {
 
 pub(crate) fn editor(model: &mut Model) -> Vec<Effect> {
     let Some(set) = model.current_set() else { return Vec::new() };
-    let path = model.sets[set].path.path.clone();
+    let path = model.view.sets[set].path.path.clone();
     let line = match (model.file(set), model.current_case()) {
         (Some(file), Some(case)) => file.line_of(case.index),
         _ => 1,

@@ -149,7 +149,7 @@ fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
 
 /// Opens the first case with this id in the run that was opened.
 fn open_case(model: &mut Model, id: &str) {
-    let found = model.browse.visible.iter().find(|case| model.eval_id(**case) == id).copied();
+    let found = model.view.browse.visible.iter().find(|case| model.eval_id(**case) == id).copied();
     match found {
         Some(case) => case::open(model, case, CaseOrigin::List),
         None => drop(global::notify(model, format!("the run has no case {id}"), true)),
@@ -182,13 +182,13 @@ fn past_runs(model: &mut Model, msg: HistoryMsg) -> Vec<Effect> {
 
 /// The open screen and the open dialog.
 fn place(model: &Model) -> (Context, Option<TypeId>) {
-    (model.screen_context(), model.open_dialog.as_deref().map(dialogs::kind))
+    (model.screen_context(), model.view.open_dialog.as_deref().map(dialogs::kind))
 }
 
 /// The text field of the screen, if keys are sent to it.
 fn text_of_screen(model: &Model) -> Option<&'static TextEntry> {
-    let text = entry(&model.screen).text.as_ref()?;
-    (model.open_dialog.is_none() && (text.takes)(model)).then_some(text)
+    let text = entry(&model.view.screen).text.as_ref()?;
+    (model.view.open_dialog.is_none() && (text.takes)(model)).then_some(text)
 }
 
 /// Handles a key: as text in a text field, otherwise as a command or part of a key sequence.
@@ -218,7 +218,7 @@ fn key_pressed(model: &mut Model, key: Key) -> Vec<Effect> {
 
 /// Shows that keys are not bound here, and what they do elsewhere.
 fn unbound(model: &mut Model, pressed: &[Key]) -> Vec<Effect> {
-    if model.open_dialog.is_some() {
+    if model.view.open_dialog.is_some() {
         return Vec::new();
     }
     let keys = pressed.iter().map(Key::to_string).collect::<Vec<_>>().join(" ");
@@ -238,8 +238,8 @@ fn pasted(model: &mut Model, text: &str) -> Vec<Effect> {
 }
 
 fn mouse_used(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
-    if model.open_dialog.is_none() {
-        return (entry(&model.screen).mouse)(model, mouse);
+    if model.view.open_dialog.is_none() {
+        return (entry(&model.view.screen).mouse)(model, mouse);
     }
     if let Some(motion) = mouse.kind.wheel() {
         dialogs::scroll(model, motion);

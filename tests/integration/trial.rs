@@ -86,7 +86,7 @@ fn model() -> Model {
 }
 
 fn statuses(model: &Model) -> Vec<Status> {
-    (0..4).map(|index| model.outcomes.worst(CaseRef { set: 0, index }).unwrap()).collect()
+    (0..4).map(|index| model.view.outcomes.worst(CaseRef { set: 0, index }).unwrap()).collect()
 }
 
 const P: Status = Status::Passed;
@@ -100,16 +100,16 @@ fn match_types_arguments_and_thresholds_are_tried_from_the_keyboard() {
     assert_eq!(statuses(&model), [P, F, F, F], "IN_ORDER does not help: the order is another");
     press(&mut model, "w m");
     assert_eq!(statuses(&model), [P, P, F, F], "ANY_ORDER");
-    assert_eq!(model.trial.as_ref().unwrap().counts(), (1, 0));
+    assert_eq!(model.view.trial.as_ref().unwrap().counts(), (1, 0));
     press(&mut model, "w i");
     assert_eq!(statuses(&model), [P, P, P, F], "arguments ignored");
     press(&mut model, "down down down");
     press(&mut model, "w - w - w -");
-    assert_eq!(model.trial.as_ref().unwrap().change.thresholds["response_match_score"], 0.65);
+    assert_eq!(model.view.trial.as_ref().unwrap().change.thresholds["response_match_score"], 0.65);
     assert_eq!(statuses(&model), [P, P, P, P]);
-    assert_eq!(model.trial.as_ref().unwrap().flips.len(), 3);
+    assert_eq!(model.view.trial.as_ref().unwrap().flips.len(), 3);
     press(&mut model, "w d");
-    assert!(model.trial.is_none());
+    assert!(model.view.trial.is_none());
     assert_eq!(statuses(&model), [P, F, F, F], "dropped");
 }
 
@@ -140,7 +140,7 @@ fn a_what_if_stays_when_another_program_edits_a_case() {
     let ticket = model.ticket();
     update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result })));
     assert_eq!(statuses(&model), [P, P, F, P]);
-    assert_eq!(model.trial.as_ref().expect("the what-if is active").counts(), (1, 0));
+    assert_eq!(model.view.trial.as_ref().expect("the what-if is active").counts(), (1, 0));
     press(&mut model, "w d");
     assert_eq!(statuses(&model), [P, F, F, P], "the edited case passes without the what-if");
 }
@@ -160,7 +160,7 @@ fn a_typed_rule_shows_at_once_which_cases_turn_green() {
     type_text(&mut model, "search_* query ignore");
     press(&mut model, "enter");
     assert_eq!(statuses(&model), [P, F, P, F]);
-    let attempt = &model.outcomes.get(CaseRef { set: 0, index: 2 }).unwrap().attempts[0];
+    let attempt = &model.view.outcomes.get(CaseRef { set: 0, index: 2 }).unwrap().attempts[0];
     let of = |name: &str| attempt.metrics.iter().find(|metric| metric.metric == name).unwrap();
     assert_eq!(
         (of("trajectory_match").score(), of("tool_trajectory_avg_score").score()),
@@ -178,7 +178,7 @@ fn the_case_says_the_smallest_change_that_would_do() {
     let mut model = model();
     let said = |model: &mut Model, keys: &str| {
         press(model, keys);
-        let evaltrail::explorer::Screen::Case(case) = &model.screen else { panic!("a case is open") };
+        let evaltrail::explorer::Screen::Case(case) = &model.view.screen else { panic!("a case is open") };
         case.suggestion.as_ref().map(|change| change.words().join(" + "))
     };
     assert_eq!(said(&mut model, "enter"), None);
@@ -210,7 +210,7 @@ fn a_change_is_written_only_after_a_yes() {
         update(&mut model, Msg::Results(ResultMsg::CriteriaWritten("done".into()))),
         [Effect::Sets(SetEffect::Rediscover)]
     );
-    assert!(model.trial.is_none());
+    assert!(model.view.trial.is_none());
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn results_that_arrive_during_a_what_if_are_rescored() {
 #[test]
 fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
     let mut model = model();
-    let one = model.outcomes.get(CaseRef { set: 0, index: 1 }).unwrap().attempts[0].clone();
+    let one = model.view.outcomes.get(CaseRef { set: 0, index: 1 }).unwrap().attempts[0].clone();
     let many: Vec<_> = (0..3000u32)
         .map(|at| {
             let key = AttemptKey { case: 1, attempt: at + 1 };
@@ -251,18 +251,18 @@ fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
         let rescored = rescored(before, change);
         Msg::Results(ResultMsg::Rescored(*ticket, Box::new(rescored)))
     };
-    assert!(model.trial.as_ref().unwrap().pending.is_some());
+    assert!(model.view.trial.as_ref().unwrap().pending.is_some());
     update(&mut model, answer(&first));
-    assert!(model.trial.as_ref().unwrap().pending.is_some(), "an answer for the change before");
+    assert!(model.view.trial.as_ref().unwrap().pending.is_some(), "an answer for the change before");
     update(&mut model, answer(&second));
     assert_eq!(statuses(&model)[1], P);
-    assert!(model.trial.as_ref().unwrap().pending.is_none());
+    assert!(model.view.trial.as_ref().unwrap().pending.is_none());
     press(&mut model, "w d");
     let dropped = press(&mut model, "w m");
     press(&mut model, "w d");
     let shown = press(&mut model, "w m w m");
     update(&mut model, answer(&dropped));
-    assert!(model.trial.as_ref().unwrap().pending.is_some(), "an answer for a trial that was dropped");
+    assert!(model.view.trial.as_ref().unwrap().pending.is_some(), "an answer for a trial that was dropped");
     let key = AttemptKey { case: 1, attempt: 5000 };
     let late = vec![Arc::new(Attempt { key, ..(*one.read().unwrap()).clone() })];
     let ticket = model.ticket();
@@ -276,7 +276,7 @@ fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
         "the outcomes are others by now: {again:?}"
     );
     update(&mut model, answer(&again));
-    assert_eq!(model.outcomes.attempts(), 3000 + 3 + 1, "no attempt is lost");
+    assert_eq!(model.view.outcomes.attempts(), 3000 + 3 + 1, "no attempt is lost");
 }
 
 #[test]
@@ -314,7 +314,7 @@ fn a_suggestion_is_tried_from_the_list_once() {
     assert_eq!(model.shown_attempt().unwrap().status, F);
     let suggestion = model.shown_case().unwrap().suggestion.clone().expect("a suggestion");
     press(&mut model, "=");
-    assert_eq!(model.trial.as_ref().unwrap().change, suggestion);
+    assert_eq!(model.view.trial.as_ref().unwrap().change, suggestion);
     assert_eq!(model.shown_attempt().unwrap().status, P, "the preview is of the what-if");
     assert_eq!(model.shown_case().unwrap().suggestion, None);
     let mut twice = suggestion.clone();

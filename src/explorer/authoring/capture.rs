@@ -85,7 +85,7 @@ pub(crate) fn arrived(
     target: CaptureTarget,
     found: Result<Vec<RecordedConversation>, String>,
 ) -> Vec<Effect> {
-    let is_free = model.open_dialog.is_none() && matches!(model.screen, Screen::Browse);
+    let is_free = model.view.open_dialog.is_none() && matches!(model.view.screen, Screen::Browse);
     match found {
         Err(why) => {
             let mut effects =
@@ -193,7 +193,7 @@ fn save(
 }
 
 fn new_set(model: &Model, now: f64, edits: Vec<Edit>, words: String) -> Result<Proposal, String> {
-    let id = unused_id(NEW_SET, |id| model.sets.iter().any(|set| set.path.path == path_of(model, id)));
+    let id = unused_id(NEW_SET, |id| model.view.sets.iter().any(|set| set.path.path == path_of(model, id)));
     let blank =
         SetFile::open(blank_set(&id, None, now).into(), &id).map_err(|problem| problem.to_string())?;
     let change = plan(&blank, &edits).map_err(|error| error.to_string())?;

@@ -38,7 +38,7 @@ pub(crate) fn notes_job(
     set: usize,
     change: impl FnOnce(&mut BTreeMap<String, CaseNotes>),
 ) -> Result<Option<FileJob>, String> {
-    let view = &model.sets[set];
+    let view = &model.view.sets[set];
     let mut meant = view.notes.cases.clone();
     change(&mut meant);
     meant.retain(|_, notes| !notes.is_empty());

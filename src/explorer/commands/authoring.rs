@@ -196,7 +196,7 @@ pub static CHAT: Command = Command {
 };
 
 fn undo_or_redo(model: &mut Model, undo: bool) -> Vec<Effect> {
-    match model.screen {
+    match model.view.screen {
         Screen::Edit(_) => edit::undo_or_redo(model, undo),
         _ => authoring::undo_or_redo(model, undo),
     }
@@ -207,7 +207,7 @@ fn edit_criteria(model: &mut Model) -> Vec<Effect> {
 }
 
 fn accept(model: &mut Model) -> Vec<Effect> {
-    match model.screen {
+    match model.view.screen {
         Screen::Run => run::accept(model),
         _ => authoring::accept_difference(model),
     }

@@ -239,7 +239,7 @@ pub static JUMP: Command = Command {
 };
 
 fn sideways(model: &mut Model, right: bool) -> Vec<Effect> {
-    match model.screen {
+    match model.view.screen {
         Screen::Case(_) => case::turn(model, if right { 1 } else { -1 }),
         _ => browse::focus(model, right),
     }
@@ -251,7 +251,7 @@ fn beside(model: &mut Model, motion: Motion) -> Vec<Effect> {
 }
 
 fn switch_pane(model: &mut Model) -> Vec<Effect> {
-    match model.screen {
+    match model.view.screen {
         Screen::Run => run::switch_pane(model),
         Screen::Case(_) => case::next_tab(model),
         Screen::Comparison(_) => comparison::switch_pane(model),
@@ -260,7 +260,7 @@ fn switch_pane(model: &mut Model) -> Vec<Effect> {
 }
 
 fn failing(model: &mut Model, forward: bool) -> Vec<Effect> {
-    match model.screen {
+    match model.view.screen {
         Screen::Case(_) => case::next_failing(model, forward),
         Screen::Run => run::next_failing(model, forward),
         _ => browse::next_failing(model, forward),

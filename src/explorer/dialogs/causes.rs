@@ -82,7 +82,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let failing = groups.iter().map(|group| failing_attempts(model, group)).collect();
     let mut list = CauseList { picker: Picker::new(Vec::new()), groups, folded, failures, ticket };
     list.find();
-    let chosen = model.browse.narrowing.as_ref().map(|narrowing| &narrowing.what);
+    let chosen = model.view.browse.narrowing.as_ref().map(|narrowing| &narrowing.what);
     let now = list.picker.found.iter().position(|(at, _)| Some(&list.groups[*at].what) == chosen);
     list.picker.cursor = now.unwrap_or(0);
     super::open(model, list);
@@ -114,7 +114,8 @@ fn listed(group: CauseGroup, within: Option<usize>) -> Group {
 /// The attempts of a group for which a change of criteria is searched.
 fn failing_attempts(model: &Model, group: &Group) -> Vec<Arc<EndedAttempt>> {
     let cases = group.cases.iter().filter(|_| matches!(group.relaxed, Relaxed::Searching));
-    let attempts = cases.filter_map(|case| model.outcomes.get(*case)).flat_map(|outcome| &outcome.attempts);
+    let attempts =
+        cases.filter_map(|case| model.view.outcomes.get(*case)).flat_map(|outcome| &outcome.attempts);
     attempts.filter(|attempt| attempt.status != Status::Passed).cloned().collect()
 }
 
@@ -221,7 +222,7 @@ impl Dialog for CauseList {
         let chosen = self.picker.chosen()?;
         let group = &self.groups[chosen];
         narrow(model, Some(NarrowedTo { what: group.what.clone(), cases: group.cases.clone() }));
-        model.browse.pane = Pane::Cases;
+        model.view.browse.pane = Pane::Cases;
         Some(Vec::new())
     }
 

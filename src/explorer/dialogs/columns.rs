@@ -53,10 +53,10 @@ impl Dialog for ColumnPicker {
             let row = Rect { y: inner.y + at as u16, height: 1, ..inner };
             let style = theme.row(at == self.cursor);
             buffer.set_style(row, style);
-            let sign = if model.browse.hidden.contains(&column) { " " } else { "✓" };
+            let sign = if model.view.browse.hidden.contains(&column) { " " } else { "✓" };
             put(buffer, row.x + 1, row.y, 1, sign, theme.within(style, theme.style(Role::Passed)));
             put(buffer, row.x + 3, row.y, 12, column.name(), style);
-            let is_order = model.browse.order == column.order();
+            let is_order = model.view.browse.order == column.order();
             let words = if is_order { format!("▾ {}", column.order().words()) } else { String::new() };
             put(
                 buffer,

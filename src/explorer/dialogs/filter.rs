@@ -25,7 +25,7 @@ pub struct FilterLine {
 
 /// Opens the line with the current filter.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    let before = model.browse.filter.clone();
+    let before = model.view.browse.filter.clone();
     let input = Input::new(before.clone());
     super::open(model, FilterLine { input, wrong: None, before })
 }

@@ -22,9 +22,9 @@ pub struct ChangedCases {
 }
 
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    let flips = model.trial.as_ref().map(|trial| trial.flips.clone()).unwrap_or_default();
+    let flips = model.view.trial.as_ref().map(|trial| trial.flips.clone()).unwrap_or_default();
     let words = |flip: &Flip| {
-        let set = &model.sets[flip.case.set].path.stem;
+        let set = &model.view.sets[flip.case.set].path.stem;
         let (from, to) = (flip.from.label(), flip.to.label());
         (flip.case, format!("{set} › {}   {from} → {to}", model.eval_id(flip.case)))
     };

@@ -37,7 +37,7 @@ enum HelpLine {
 
 /// Opens the help or, if a dialog is open, closes it.
 pub(crate) fn toggle(model: &mut Model) -> Vec<Effect> {
-    match model.open_dialog.take() {
+    match model.view.open_dialog.take() {
         None => super::open(model, Help::default()),
         Some(_) => Vec::new(),
     }

@@ -35,10 +35,10 @@ pub(super) fn go_to(model: &mut Model, case: CaseRef) {
     if let Some(node) = browse::node_of_set(model, case.set) {
         browse::choose_node(model, node);
     }
-    if !model.browse.visible.contains(&case) && model.browse.narrowing.is_some() {
+    if !model.view.browse.visible.contains(&case) && model.view.browse.narrowing.is_some() {
         browse::narrow(model, None);
     }
-    if !model.browse.visible.contains(&case) {
+    if !model.view.browse.visible.contains(&case) {
         browse::set_filter(model, String::new(), Query::default());
     }
     case::open(model, case, CaseOrigin::List);
@@ -50,7 +50,7 @@ pub(crate) fn find_again(model: &mut Model) {
     let cursor = finder.picker.cursor;
     finder.find(model);
     finder.picker.cursor = cursor.min(finder.picker.found.len().saturating_sub(1));
-    model.open_dialog = Some(Box::new(finder));
+    model.view.open_dialog = Some(Box::new(finder));
 }
 
 /// Updates listed cases whose positions changed. Cases that no longer exist are removed.
@@ -65,7 +65,7 @@ impl CaseFinder {
             let entries = model.file(set).map_or(0, |file| file.len());
             (0..entries).map(move |index| {
                 let case = CaseRef { set, index };
-                (case, format!("{} › {}", model.sets[set].path.stem, model.eval_id(case)))
+                (case, format!("{} › {}", model.view.sets[set].path.stem, model.eval_id(case)))
             })
         }));
     }
@@ -90,7 +90,7 @@ impl Dialog for CaseFinder {
 
     fn draw(&self, model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
         let row = |(case, name): &(CaseRef, String), area: Rect, style: Style, buffer: &mut Buffer| {
-            if let Some(status) = model.outcomes.worst(*case) {
+            if let Some(status) = model.view.outcomes.worst(*case) {
                 put(buffer, area.x, area.y, 1, status.glyph(), theme.within(style, theme.status(status)));
             }
             put(buffer, area.x + 2, area.y, area.width.saturating_sub(2), name, style);

@@ -41,7 +41,7 @@ use std::any::{Any, TypeId};
 use std::fmt;
 use tui_input::InputRequest;
 
-/// The keys and the drawing of a dialog. In the methods that get `&mut Model`, `model.open_dialog` is empty.
+/// The keys and the drawing of a dialog. In the methods that get `&mut Model`, `model.view.open_dialog` is empty.
 pub trait Dialog: Any + fmt::Debug {
     /// The context of the commands that apply while the dialog is open. `None`: keys are text or move the cursor.
     fn context(&self) -> Option<Context> {
@@ -86,38 +86,38 @@ pub(super) fn kind(dialog: &dyn Dialog) -> TypeId {
 impl Model {
     /// The open dialog, if it is of this type.
     pub fn dialog<T: Dialog>(&self) -> Option<&T> {
-        let any: &dyn Any = self.open_dialog.as_deref()?;
+        let any: &dyn Any = self.view.open_dialog.as_deref()?;
         any.downcast_ref()
     }
 
     /// The open dialog, if it is of this type.
     pub(crate) fn dialog_mut<T: Dialog>(&mut self) -> Option<&mut T> {
-        let any: &mut dyn Any = self.open_dialog.as_deref_mut()?;
+        let any: &mut dyn Any = self.view.open_dialog.as_deref_mut()?;
         any.downcast_mut()
     }
 
     /// Closes the open dialog if it is of this type, and returns it.
     pub(crate) fn take_dialog<T: Dialog>(&mut self) -> Option<T> {
         self.dialog::<T>()?;
-        let any: Box<dyn Any> = self.open_dialog.take()?;
+        let any: Box<dyn Any> = self.view.open_dialog.take()?;
         any.downcast().ok().map(|dialog| *dialog)
     }
 }
 
 /// Opens a dialog.
 pub(crate) fn open(model: &mut Model, dialog: impl Dialog) -> Vec<Effect> {
-    model.open_dialog = Some(Box::new(dialog));
+    model.view.open_dialog = Some(Box::new(dialog));
     Vec::new()
 }
 
 /// Whether the open dialog takes text.
 pub(crate) fn takes_text(model: &Model) -> bool {
-    model.open_dialog.as_ref().is_some_and(|dialog| dialog.context().is_none())
+    model.view.open_dialog.as_ref().is_some_and(|dialog| dialog.context().is_none())
 }
 
 /// Handles a key while a dialog that takes text is open.
 pub(crate) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
-    let Some(mut dialog) = model.open_dialog.take() else { return Vec::new() };
+    let Some(mut dialog) = model.view.open_dialog.take() else { return Vec::new() };
     if !dialog.own_key(key) {
         match (key.code, key.ctrl) {
             (KeyCode::Esc, _) | (KeyCode::Char('c'), true) => {
@@ -136,7 +136,7 @@ pub(crate) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
             _ => request(key).into_iter().for_each(|request| dialog.edit(model, request)),
         }
     }
-    model.open_dialog = Some(dialog);
+    model.view.open_dialog = Some(dialog);
     Vec::new()
 }
 
@@ -145,19 +145,19 @@ pub(crate) fn paste(model: &mut Model, text: &str) {
     if !takes_text(model) {
         return;
     }
-    if let Some(mut dialog) = model.open_dialog.take() {
+    if let Some(mut dialog) = model.view.open_dialog.take() {
         for c in text.chars().filter(|c| !c.is_control()) {
             dialog.edit(model, InputRequest::InsertChar(c));
         }
-        model.open_dialog = Some(dialog);
+        model.view.open_dialog = Some(dialog);
     }
 }
 
 /// Scrolls the open dialog.
 pub(crate) fn scroll(model: &mut Model, motion: Motion) {
-    if let Some(mut dialog) = model.open_dialog.take() {
+    if let Some(mut dialog) = model.view.open_dialog.take() {
         dialog.scroll(model, motion);
-        model.open_dialog = Some(dialog);
+        model.view.open_dialog = Some(dialog);
     }
 }
 

@@ -150,7 +150,7 @@ impl Model {
         if change.is_empty() {
             return Err(NOTHING.into());
         }
-        let view = &self.sets[set].path;
+        let view = &self.view.sets[set].path;
         let job = FileJob { path: view.path.clone(), action: FileAction::Change(file.shared_text(), change) };
         let mut proposal = Proposal::new(words, vec![job], |_| view.shown.clone());
         proposal.meant = Some((file.clone(), edits));
@@ -199,7 +199,7 @@ fn merge(
     edits: Vec<Edit>,
     (words, path): (String, Option<PathBuf>),
 ) -> Vec<Effect> {
-    let set = model.sets.iter().position(|set| Some(&set.path.path) == path.as_ref());
+    let set = model.view.sets.iter().position(|set| Some(&set.path.path) == path.as_ref());
     let (Some(set), Ok(file)) = (set, SetFile::open(theirs.clone(), "")) else { return Vec::new() };
     let mut effects = load::put_file(model, set, Arc::new(file), String::new());
     effects.extend(authoring::propose(model, set, edits, words));
@@ -229,7 +229,7 @@ pub(crate) fn save_beside(model: &mut Model) -> Vec<Effect> {
 /// Closes the proposal, unless it is being saved: then the reply closes it.
 pub(crate) fn discard(model: &mut Model) -> Vec<Effect> {
     if !model.dialog::<Proposal>().is_some_and(|proposal| proposal.saving) {
-        model.open_dialog = None;
+        model.view.open_dialog = None;
     }
     Vec::new()
 }

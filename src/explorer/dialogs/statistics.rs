@@ -29,11 +29,11 @@ pub struct StatisticsTable {
 
 /// Opens statistics of the selected cases or, if none is selected, of the listed ones.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    let cases: Vec<CaseRef> = match model.browse.selected.is_empty() {
-        true => model.browse.visible.clone(),
-        false => model.browse.selected.iter().copied().collect(),
+    let cases: Vec<CaseRef> = match model.view.browse.selected.is_empty() {
+        true => model.view.browse.visible.clone(),
+        false => model.view.browse.selected.iter().copied().collect(),
     };
-    let outcomes = cases.iter().filter_map(|case| model.outcomes.get(*case)).enumerate();
+    let outcomes = cases.iter().filter_map(|case| model.view.outcomes.get(*case)).enumerate();
     let attempts = outcomes
         .flat_map(|(case, outcome)| outcome.attempts.iter().map(move |attempt| (case, attempt.summary())));
     let different = metrics_with_different_options(model, &cases);
@@ -47,13 +47,13 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
 
 /// The metrics that the runs of the cases' results compute in different ways, as far as the runs are known.
 fn metrics_with_different_options(model: &Model, cases: &[CaseRef]) -> BTreeSet<String> {
-    let origin = |case: &CaseRef| Some((case.set, model.outcomes.get(*case)?.run.id.as_str()));
+    let origin = |case: &CaseRef| Some((case.set, model.view.outcomes.get(*case)?.run.id.as_str()));
     let origins: BTreeSet<(usize, &str)> = cases.iter().filter_map(origin).collect();
     let mut known: BTreeMap<&String, u64> = BTreeMap::new();
     let mut different = BTreeSet::new();
     for (set, run) in origins {
         let head = model.trends.runs.iter().find(|head| head.run_id == run);
-        let counted = head.and_then(|head| head.set(&model.sets[set].path.path));
+        let counted = head.and_then(|head| head.set(&model.view.sets[set].path.path));
         for (metric, scoring) in counted.map(|counted| &counted.scoring).into_iter().flatten() {
             if *known.entry(metric).or_insert(*scoring) != *scoring {
                 different.insert(metric.clone());

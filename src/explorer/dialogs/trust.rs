@@ -56,7 +56,7 @@ impl Model {
 pub(crate) fn open(model: &mut Model, asked: Vec<TrustQuestion>, then: Allowed) {
     let (title, lines) = words(&asked);
     let question = QuestionText::exact(title, lines);
-    model.open_dialog = Some(Box::new(TrustDialog { question, asked, then }));
+    model.view.open_dialog = Some(Box::new(TrustDialog { question, asked, then }));
 }
 
 /// The title and the lines of the question.

@@ -67,7 +67,7 @@ fn seen(model: &Model, case: CaseRef) -> Vec<(Vec<Trajectory>, usize)> {
     let Some(now) = model.file(case.set).and_then(|file| file.case(case.index).ok()) else {
         return Vec::new();
     };
-    let Some(outcome) = model.outcomes.get(case) else { return Vec::new() };
+    let Some(outcome) = model.view.outcomes.get(case) else { return Vec::new() };
     let ended = outcome.attempts.iter().filter(|attempt| attempt.error.is_none());
     let whole: Vec<_> = ended.filter_map(|attempt| attempt.read().ok()).collect();
     let ran: Vec<&[Invocation]> = whole.iter().map(|attempt| &*attempt.actual).collect();

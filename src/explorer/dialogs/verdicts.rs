@@ -22,11 +22,11 @@ const WIDTH: u16 = 110;
 const NOTE_BESIDE_FROM: u16 = 70;
 
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    let (Screen::Case(case), Some(attempt)) = (&model.screen, model.shown_attempt()) else {
+    let (Screen::Case(case), Some(attempt)) = (&model.view.screen, model.shown_attempt()) else {
         return Vec::new();
     };
-    let run_id = model.outcomes.get(case.at).map(|outcome| outcome.run.id.as_str()).unwrap_or_default();
-    let file = &model.sets[case.at.set].path.shown;
+    let run_id = model.view.outcomes.get(case.at).map(|outcome| outcome.run.id.as_str()).unwrap_or_default();
+    let file = &model.view.sets[case.at.set].path.shown;
     match attempt.read() {
         Ok(attempt) => {
             let items = verdict_items(&attempt, run_id, file, &model.verdicts);

@@ -209,7 +209,7 @@ impl Loop {
         let other_folders = self.executor.workspace.folders != workspace.folders;
         self.executor.workspace = Arc::new(workspace);
         let sets = opened_run::in_workspace(&mut self.model, |model| {
-            model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>()
+            model.view.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>()
         });
         let other_sets = *self.executor.sets != sets;
         self.executor.sets = Arc::new(sets);
@@ -366,8 +366,8 @@ impl Loop {
         opened_run::close(&mut self.model);
         let Some(places) = &self.executor.places else { return };
         let model = &self.model;
-        let set = match model.browse.nodes.get(model.browse.node) {
-            Some(Node::Set(set)) => Some(model.sets[*set].path.shown.clone()),
+        let set = match model.view.browse.nodes.get(model.view.browse.node) {
+            Some(Node::Set(set)) => Some(model.view.sets[*set].path.shown.clone()),
             _ => None,
         };
         let case = set.is_some().then(|| model.current_case()).flatten();
@@ -375,9 +375,9 @@ impl Loop {
             theme: Some(model.theme.clone()),
             set,
             case: case.map(|case| case.index),
-            filter: model.browse.filter.clone(),
-            order: model.browse.order.words().to_string(),
-            hidden_columns: model.browse.hidden.iter().map(|column| column.name().to_string()).collect(),
+            filter: model.view.browse.filter.clone(),
+            order: model.view.browse.order.words().to_string(),
+            hidden_columns: model.view.browse.hidden.iter().map(|column| column.name().to_string()).collect(),
         };
         // Failing to save this state is not worth an error on exit.
         let _ = state.save(places, &self.executor.workspace.root);
