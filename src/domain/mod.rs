@@ -64,6 +64,7 @@ mod time;
 mod tools;
 mod transcript;
 mod user;
+mod votes;
 
 pub use agent::AgentSpec;
 pub use agent_secrets::agent_without_secrets;
@@ -90,7 +91,7 @@ pub use ids::{eval_id_error, free_id, set_id_error};
 pub use intermediate::IntermediateResponse;
 pub use invocation::{DetailsSource, Durations, Invocation, InvocationEvent, Trajectory, TurnEnd, Usage};
 pub use judge::{JudgeSpec, Provider, Reading};
-pub use judgement::{Asked, Judgement, QuestionId, Sample, Spent, Votes};
+pub use judgement::{Asked, Judgement, QuestionId, Sample, Spent};
 pub use matcher::{MatchRule, has_null};
 pub use model_error::ModelError;
 pub use notes::{CaseNotes, Quarantine, Variant, is_day};
@@ -129,3 +130,4 @@ pub use tools::{
 };
 pub use transcript::Transcript;
 pub use user::UserSpec;
+pub use votes::Votes;

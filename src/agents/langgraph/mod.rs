@@ -17,6 +17,7 @@ use crate::domain::{LanggraphSettings, Part, TurnEnd};
 use crate::formats::adk::Event;
 use crate::process::clock::Stopwatch;
 use async_trait::async_trait;
+use message::MESSAGES;
 use reqwest::Method;
 use reqwest::header::HeaderMap;
 use serde_json::{Map, Value, json};
@@ -27,8 +28,6 @@ use updates::Updates;
 
 /// How long a run waits at its end for its threads to be deleted.
 const TIDIES_WITHIN: Duration = Duration::from_secs(3);
-/// The key of a graph's input and state that contains the conversation.
-const MESSAGES: &str = "messages";
 
 /// A LangGraph server.
 #[derive(Debug)]

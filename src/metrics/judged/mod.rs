@@ -25,6 +25,7 @@ mod planted;
 mod prompt;
 mod quotations;
 mod response_reply;
+mod reply_objects;
 mod response_verdict;
 mod rubric_careful;
 mod rubric_reply;

@@ -1,6 +1,7 @@
 //! Metrics from the user's own templates: a score on a scale of its own, or a choice between two responses.
 
-use super::json_verdict::{JsonVerdict, VerdictKeys, objects};
+use super::json_verdict::{JsonVerdict, VerdictKeys};
+use super::reply_objects::objects;
 use super::seal::Seal;
 use super::{
     AnswerShape, BuiltIn, Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text,

@@ -1,7 +1,8 @@
 //! `per_turn_user_simulator_quality_v1`: a judge decides whether the simulated user followed its scenario
 //! (`facts/adk.md` 4.7).
 
-use super::json_verdict::{JsonVerdict, VerdictKeys, objects};
+use super::json_verdict::{JsonVerdict, VerdictKeys};
+use super::reply_objects::objects;
 use super::seal::Seal;
 use super::{
     AnswerShape, Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, fill_sealed, is_answered,

@@ -4,16 +4,15 @@ mod opening;
 mod released;
 
 use crate::domain::{RunEvent, clean_json};
-use crate::explorer::effect::RunEffect;
-use crate::explorer::effect::TerminalEffect;
+use crate::explorer::effect::{RunEffect, TerminalEffect};
 use crate::explorer::message::{ResultMsg, SetMsg};
-use crate::explorer::opened_run;
 use crate::explorer::terminal::effects::{Arrival, EffectExecutor};
 use crate::explorer::terminal::frames::Frames;
 use crate::explorer::terminal::guard::{Guard, Screen};
 use crate::explorer::terminal::keys::Keys;
+use crate::explorer::terminal::newer_run::NewerRun;
 use crate::explorer::terminal::{clipboard, guard as terminal, input};
-use crate::explorer::{Against, CaseRef, Effect, Model, Msg, Node, RunMsg, Theme, draw, update};
+use crate::explorer::{Against, CaseRef, Effect, Model, Msg, Node, RunMsg, Theme, draw, opened_run, update};
 use crate::formats::ColumnMap;
 use crate::process::Runtimes;
 use crate::runner::TrustQuestion;
@@ -51,9 +50,6 @@ pub struct OpenedRunFile {
     /// Reads what machines have uploaded of the run since; `None` if the run does not change.
     pub newer: Option<NewerRun>,
 }
-
-/// Returns the folder of a newer state of a run, or `None` if nothing is new. The folder is in the same workspace.
-pub type NewerRun = Box<dyn FnMut() -> Result<Option<PathBuf>, String> + Send>;
 
 struct Loop {
     model: Model,
