@@ -1,6 +1,9 @@
 //! The structure of the crate: a module imports only modules above it in the list of `lib.rs`, pure modules do no I/O,
 //! and what must happen in one place happens in one place.
 
+mod imports;
+
+use imports::SourceTree;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -33,7 +36,9 @@ fn sources(module: &str) -> Vec<(String, String)> {
     files_below(&root().join("src").join(module), &mut files);
     files
         .into_iter()
-        .filter(|path| !path.ends_with("tests.rs"))
+        .filter(|path| {
+            !path.ends_with("tests.rs") && !path.components().any(|part| part.as_os_str() == "tests")
+        })
         .map(|path| {
             let text = std::fs::read_to_string(&path).unwrap();
             let code = text.split("\nmod tests {").next().unwrap().to_string();
@@ -97,99 +102,14 @@ fn a_module_imports_only_modules_above_it() {
     }
 }
 
-/// Files that import each other, directly or through others. A comment in the first of each line says why.
-const CIRCLES: &[&[&str]] = &[
-    &["metrics/judged/seal.rs", "metrics/judged/json_verdict.rs"],
-    &["runner/scoring.rs", "runner/attempt.rs", "runner/conversation.rs"],
-    &[
-        "explorer/screens/case/body.rs",
-        "explorer/screens/case/compare.rs",
-        "explorer/screens/case/judged.rs",
-        "explorer/screens/case/state.rs",
-        "explorer/screens/case/timeline.rs",
-    ],
-];
-
+/// Only the screens, dialogs and commands of the explorer may still use each other.
 #[test]
-fn files_of_a_module_import_each_other_in_one_direction() {
-    let mut in_circles = BTreeSet::new();
-    for module in layers() {
-        let sources: BTreeMap<String, String> = sources(&module).into_iter().collect();
-        let imports: BTreeMap<&String, BTreeSet<&String>> =
-            sources.iter().map(|(file, code)| (file, files_imported(file, code, &sources))).collect();
-        in_circles
-            .extend(imports.keys().filter(|file| reaches(file, file, &imports)).map(|file| file.to_string()));
-    }
-    let allowed: BTreeSet<String> = CIRCLES.iter().copied().flatten().map(|file| file.to_string()).collect();
-    assert_eq!(in_circles, allowed);
-}
-
-#[test]
-fn imports_of_files_are_seen() {
-    let files = ["a/b.rs", "a/c/d.rs", "a/e.rs"].map(|file| (file.to_string(), String::new())).into();
-    let code = "use super::e;\nuse crate::a::{c::d::Thing, other};";
-    let seen: Vec<&String> = files_imported("a/b.rs", code, &files).into_iter().collect();
-    assert_eq!(seen, ["a/c/d.rs", "a/e.rs"]);
-    let seen = files_imported("a/c/d.rs", "super::super::b::make()", &files);
-    assert_eq!(seen.into_iter().collect::<Vec<_>>(), ["a/b.rs"]);
-}
-
-/// The files that some code names by a path from `crate` or `super`. The `mod.rs` files only collect names, and are no
-/// targets.
-fn files_imported<'a>(file: &str, code: &str, files: &'a BTreeMap<String, String>) -> BTreeSet<&'a String> {
-    let module: Vec<&str> = file.trim_end_matches(".rs").trim_end_matches("/mod").split('/').collect();
-    let mut imported = BTreeSet::new();
-    for start in path_starts(code) {
-        let path: String =
-            code[start..].chars().take_while(|c| c.is_alphanumeric() || "_:".contains(*c)).collect();
-        let is_group = code[start + path.len()..].starts_with('{');
-        let ends = if is_group { members(&code[start + path.len() + 1..]) } else { vec![String::new()] };
-        for end in ends {
-            let end: String =
-                end.trim().chars().take_while(|c| c.is_alphanumeric() || "_:".contains(*c)).collect();
-            let whole = format!("{path}{end}");
-            let mut parts = whole.split("::").filter(|part| !part.is_empty()).peekable();
-            let mut at: Vec<&str> = if parts.peek() == Some(&"crate") { Vec::new() } else { module.clone() };
-            for part in parts {
-                match part {
-                    "crate" => {}
-                    "super" => drop(at.pop()),
-                    part => at.push(part),
-                }
-            }
-            let longest = (1..=at.len()).rev().find_map(|length| {
-                let path = at[..length].join("/");
-                files.get_key_value(&format!("{path}.rs")).map(|(file, _)| file)
-            });
-            imported.extend(longest.filter(|found| *found != file));
-        }
-    }
-    imported
-}
-
-/// Where paths from `crate` or `super` begin.
-fn path_starts(code: &str) -> Vec<usize> {
-    let begins = |at: usize| !code[..at].ends_with(|c: char| c.is_alphanumeric() || "_:".contains(c));
-    let of = |word: &'static str| code.match_indices(word).map(|(at, _)| at).filter(|at| begins(*at));
-    of("crate::").chain(of("super::")).collect()
-}
-
-/// Whether imports lead from one file to another.
-fn reaches(from: &str, to: &str, imports: &BTreeMap<&String, BTreeSet<&String>>) -> bool {
-    let mut seen: BTreeSet<&str> = BTreeSet::new();
-    let mut open = vec![from];
-    while let Some(file) = open.pop() {
-        let Some((_, next)) = imports.iter().find(|(name, _)| name.as_str() == file) else { continue };
-        for next in next {
-            if next.as_str() == to {
-                return true;
-            }
-            if seen.insert(next.as_str()) {
-                open.push(next.as_str());
-            }
-        }
-    }
-    false
+fn files_use_each_other_in_one_direction() {
+    let files = layers().iter().flat_map(|module| sources(module)).collect::<Vec<_>>();
+    let tree = SourceTree::new(files);
+    let is_allowed = |file: &&str| file.starts_with("explorer/") && !file.starts_with("explorer/terminal/");
+    let circles: Vec<&str> = tree.circles().into_iter().filter(|file| !is_allowed(file)).collect();
+    assert_eq!(circles, Vec::<&str>::new(), "each of these files reaches itself");
 }
 
 /// The explorer's own layers: what its parts may not import.
