@@ -33,7 +33,9 @@ fn sources(module: &str) -> Vec<(String, String)> {
     files_below(&root().join("src").join(module), &mut files);
     files
         .into_iter()
-        .filter(|path| !path.ends_with("tests.rs"))
+        .filter(|path| {
+            !path.ends_with("tests.rs") && !path.components().any(|part| part.as_os_str() == "tests")
+        })
         .map(|path| {
             let text = std::fs::read_to_string(&path).unwrap();
             let code = text.split("\nmod tests {").next().unwrap().to_string();
