@@ -21,6 +21,7 @@ mod document;
 mod dotenv;
 mod edit;
 mod foreign;
+mod line_size;
 mod messages;
 mod notes;
 mod plan;
@@ -51,6 +52,7 @@ pub use edit::{
 pub use foreign::{ReadAs, of_bytes as what_bytes_are};
 pub use form::Form;
 pub use head::{HEAD, decoded_text, is_utf16};
+pub use line_size::check_line_size;
 pub use messages::{
     Message, MessageRole, StateBefore, StoredSession, first_words, read_message, read_session,
     saved_conversations,
