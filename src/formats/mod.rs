@@ -68,6 +68,6 @@ pub use problem::FileProblem;
 pub use read::ReadError;
 pub use recorded_cases::RecordedCase;
 pub use set_file::SetFile;
-pub use sniff::{ARCHIVES, DATA, FileContent, content_of};
+pub use sniff::{DATA, FileContent, content_of, may_be_data};
 pub use source::{Pieces, Source};
 pub use vertex::ColumnMap;
