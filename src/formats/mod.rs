@@ -59,8 +59,8 @@ pub use messages::{
 };
 pub use notes::Notes;
 pub use own::{
-    HTML_TITLE, MARKDOWN_TITLE, OwnFile, REPORT_COLUMNS, REPORT_KEY, RESULT_ID, is_own_result, is_packed,
-    own_file,
+    HTML_TITLE, MARKDOWN_TITLE, OwnFile, REPORT_COLUMNS, REPORT_KEY, RESULT_ID, TAIL, is_own_result,
+    is_packed, own_file,
 };
 pub use plan::{Edit, plan, rebase};
 pub use preview::{PreviewLine, created, preview, unified};

@@ -5,9 +5,9 @@ use crate::config::{ConfigFile, ConfigProblem, FILE_NAME};
 use crate::domain::SessionInput;
 use crate::domain::stored_path::path_below;
 use crate::formats::{
-    ColumnMap, DATA, FileContent, HEAD, content_of, decoded_text, is_own_result, may_be_data,
+    ColumnMap, DATA, FileContent, HEAD, TAIL, content_of, decoded_text, is_own_result, may_be_data,
 };
-use crate::store::{Places, WrittenFiles, read_head};
+use crate::store::{Places, WrittenFiles, read_head, read_tail};
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, DirEntry, FileType};
@@ -287,7 +287,7 @@ impl Walk {
             content => content,
         };
         let is_result = content != FileContent::Other
-            && (is_own_result(&head)
+            && (is_own_result(&head, || read_tail(path, TAIL).unwrap_or_default())
                 || self.written.get_or_init(|| WrittenFiles::load(Places::find().as_ref())).contains(path));
         Ok(if is_result { FileContent::Other } else { content })
     }
