@@ -229,7 +229,7 @@ mod tests {
             run_id: "r".into(),
             started: String::new(),
             sets: vec![set],
-            cases: PlannedCases::of([case].into_iter()).unwrap(),
+            cases: PlannedCases::of([case]).unwrap(),
             options: RunOptions::default(),
             judge: JudgeSpec::standard(),
         };
