@@ -5,7 +5,7 @@ use super::observed::step_events;
 use super::{Agent, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
 use crate::domain::{Content, Part};
 use crate::formats::adk::Event;
-use crate::formats::recording::{RecordedAttempt, RecordedTurn, read_recording};
+use crate::formats::recording::{RecordedAttempt, RecordedTurn, is_recording, read_recording};
 use crate::formats::spans::{TracedTurn, read_spans, traced_conversations};
 use crate::metrics::rouge1;
 use crate::store::read_text_file;
@@ -48,6 +48,7 @@ impl Replay {
         let text = read_text_file(path, LONGEST).map_err(|error| setup(error.to_string()))?;
         let attempts = match read_recording(&text) {
             Ok(attempts) => attempts,
+            Err(why) if is_recording(&text) => return Err(setup(why)),
             Err(why) => traced_attempts(&text).ok_or_else(|| setup(why))?,
         };
         let mut of_case: HashMap<String, Vec<usize>> = HashMap::new();

@@ -2,10 +2,10 @@
 
 use super::find_run::find_run;
 use crate::domain::clean_line;
-use crate::formats::{HEAD, OwnFile, is_packed, own_file};
+use crate::formats::{HEAD, OwnFile, TAIL, is_packed, own_file};
 use crate::process::PrivateFolder;
 use crate::runner;
-use crate::store::read_head;
+use crate::store::{read_head, read_tail};
 use crate::workspace::{Workspace, root_of};
 use anyhow::{Context, bail};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub(super) fn run_file(path: &Path) -> anyhow::Result<Option<RunFile>> {
     }
     let head = read_head(path, HEAD).with_context(|| path.display().to_string())?;
     let shown = path.display();
-    match own_file(&head) {
+    match own_file(&head, || read_tail(path, TAIL).unwrap_or_default()) {
         // Opening the file reports what is wrong.
         None if is_packed(&head) => Ok(Some(RunFile::Export)),
         None => Ok(None),

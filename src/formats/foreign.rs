@@ -1,5 +1,5 @@
 //! Files that are not cases and that people find where cases are expected: pointers of Git LFS, logs of Inspect, archives,
-//! reports and exports of evaltrail.
+//! configurations of promptfoo, reports and exports of evaltrail.
 
 use super::index;
 use super::own::is_json_report;
@@ -57,9 +57,20 @@ fn is_inspect_log(text: &str) -> bool {
     has("version") && has("status") && has("eval") && !has("eval_cases")
 }
 
-/// What a file is by its first bytes, if it is no text of cases.
+/// Whether a file is a configuration of promptfoo in YAML, by its name: `promptfooconfig.yaml`, also with a word before the
+/// ending.
+pub(super) fn is_promptfoo_config(name: &str) -> bool {
+    let name = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    name.starts_with("promptfooconfig.") && (name.ends_with(".yaml") || name.ends_with(".yml"))
+}
+
+/// What a file is by its name and its first bytes, if it is no text of cases that are read.
 pub fn of_bytes(name: &str, head: &[u8]) -> Option<&'static str> {
     match head {
+        _ if is_promptfoo_config(name) => Some(
+            "a configuration of promptfoo in YAML, which is not read: write the list `tests` to a file in JSON, for example with \
+             `yq -o=json .tests`",
+        ),
         [b'P', b'K', 3 | 5, 4 | 6, ..] if name.ends_with(".eval") => {
             Some("a log of Inspect (.eval), which contains results and no cases")
         }
@@ -103,6 +114,11 @@ mod tests {
         let packed = [0x1f, 0x8b, 8, 0];
         assert!(of_bytes("run.evaltrail", &packed).unwrap().contains("`evaltrail open`"));
         assert!(of_bytes("rows.jsonl.gz", &packed).unwrap().contains("gzip -d"));
+        for name in ["promptfooconfig.yaml", "evals/promptfooconfig.yml", "promptfooconfig.tone.yaml"] {
+            let words = of_bytes(name, b"tests:\n  - vars: {q: a}\n").unwrap();
+            assert!(words.contains("promptfoo in YAML") && words.contains("yq -o=json .tests"), "{words}");
+        }
+        assert_eq!(of_bytes("config.yaml", b"tests:\n"), None);
         let report = "{\n  \"evaltrail\": \"0.1.0\",\n  \"run_id\": \"1f\", \"cases\": [";
         assert!(of_text(report).unwrap().contains("`evaltrail open`"));
         assert_eq!(of_text("{\"evaltrail\": \"0.1.0\", \"eval_case_id\": \"a\"}"), None, "a row of a table");

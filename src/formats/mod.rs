@@ -21,6 +21,7 @@ mod document;
 mod dotenv;
 mod edit;
 mod foreign;
+mod line_size;
 mod messages;
 mod notes;
 mod plan;
@@ -51,14 +52,15 @@ pub use edit::{
 pub use foreign::{ReadAs, of_bytes as what_bytes_are};
 pub use form::Form;
 pub use head::{HEAD, decoded_text, is_utf16};
+pub use line_size::check_line_size;
 pub use messages::{
     Message, MessageRole, StateBefore, StoredSession, first_words, read_message, read_session,
     saved_conversations,
 };
 pub use notes::Notes;
 pub use own::{
-    HTML_TITLE, MARKDOWN_TITLE, OwnFile, REPORT_COLUMNS, REPORT_KEY, RESULT_ID, is_own_result, is_packed,
-    own_file,
+    HTML_TITLE, MARKDOWN_TITLE, OwnFile, REPORT_COLUMNS, REPORT_KEY, RESULT_ID, TAIL, is_own_result,
+    is_packed, own_file,
 };
 pub use plan::{Edit, plan, rebase};
 pub use preview::{PreviewLine, created, preview, unified};
@@ -66,6 +68,6 @@ pub use problem::FileProblem;
 pub use read::ReadError;
 pub use recorded_cases::RecordedCase;
 pub use set_file::SetFile;
-pub use sniff::{ARCHIVES, DATA, FileContent, content_of};
+pub use sniff::{DATA, FileContent, content_of, may_be_data};
 pub use source::{Pieces, Source};
 pub use vertex::ColumnMap;

@@ -1,4 +1,4 @@
-//! Detection of files that evaltrail wrote and that contain results, by their first bytes. They are not data sets,
+//! Detection of files that evaltrail wrote and that contain results, by their first bytes, or their last. They are not data sets,
 //! although some have the columns of one.
 
 use super::head::{HEAD, decoded_text};
@@ -32,6 +32,10 @@ pub const REPORT_COLUMNS: &[&str] = &[
 
 /// The number of columns by which a report is recognized: those that every version wrote.
 const IDENTIFYING_COLUMNS: usize = 11;
+
+/// Number of the last bytes of a file that are needed where the first do not decide. After the metadata of a sorted
+/// `EvaluationResult` follows a summary for each metric.
+pub const TAIL: usize = 64 << 10;
 
 /// The first key of a report in JSON, and of each row of one in Vertex's table.
 pub const REPORT_KEY: &str = "evaltrail";
@@ -72,14 +76,23 @@ pub fn is_packed(head: &[u8]) -> bool {
     head.starts_with(PACKED)
 }
 
-/// Whether a file with these first bytes is a report, a recording, an export, a journal or a result for ADK.
-pub fn is_own_result(head: &[u8]) -> bool {
-    own_file(head).is_some()
+/// Whether a file with these first bytes is a report, a recording, an export, a journal or a result for ADK. `tail` reads its
+/// last bytes: [`own_file`].
+pub fn is_own_result(head: &[u8], tail: impl FnOnce() -> Vec<u8>) -> bool {
+    own_file(head, tail).is_some()
 }
 
 /// What a file with these first bytes is, if evaltrail wrote it. It may be packed or indented in another way, have another
-/// encoding or order of members, and be a row or an element of a list.
-pub fn own_file(head: &[u8]) -> Option<OwnFile> {
+/// encoding or order of members, and be a row or an element of a list. `tail` reads the last [`TAIL`] bytes; it is called only
+/// for an `EvaluationResult` whose metadata are not among the first bytes, as with sorted members.
+pub fn own_file(head: &[u8], tail: impl FnOnce() -> Vec<u8>) -> Option<OwnFile> {
+    file_of_head(head).or_else(|| {
+        let is_result = !is_packed(head) && is_result_without_metadata(&decoded_text(head));
+        if is_result { result_file(&decoded_text(&tail())) } else { None }
+    })
+}
+
+fn file_of_head(head: &[u8]) -> Option<OwnFile> {
     let text = match is_packed(head) {
         true => decoded_text(&unpacked(head)),
         false => decoded_text(head),
@@ -132,10 +145,7 @@ fn json_file(head: &str) -> Option<OwnFile> {
         },
         () if has(&["evaltrail_run"]) => Some(OwnFile::Export),
         // An `EvaluationResult`.
-        () if has(&["metadata"]) && has_result_id(head) => {
-            let id = text_after(head, "\"dataset_id\"");
-            Some(OwnFile::Report(id.and_then(|id| Some(id.strip_prefix(RESULT_ID)?.to_string()))))
-        }
+        () if has(&["metadata"]) && has_result_id(head) => result_file(head),
         () if has(&["key", "eval_id", "status", "adk_status"]) => Some(OwnFile::Journal),
         () if has(&["signature", "number", "run_id", "started", "sets"]) => Some(OwnFile::Journal),
         () if is_first("eval_id") && keys.get(1).is_some_and(|key| key == "turns") => {
@@ -158,6 +168,20 @@ fn text_after(head: &str, key: &str) -> Option<String> {
     Some(value.strip_prefix('"')?.split_once('"')?.0.to_string())
 }
 
+/// Whether a text begins with an `EvaluationResult` whose metadata follow later, if there are any.
+fn is_result_without_metadata(head: &str) -> bool {
+    let head = head.trim_start_matches('\u{FEFF}').trim_start();
+    let keys = if head.starts_with('{') { index::first_keys(head) } else { Vec::new() };
+    let has = |key: &str| keys.iter().any(|other| other == key);
+    has("eval_case_results") && !has("metadata") && !has("eval_set_id")
+}
+
+/// An `EvaluationResult` that evaltrail wrote, by a part of its text with its metadata.
+fn result_file(text: &str) -> Option<OwnFile> {
+    let id = text_after(text, "\"dataset_id\"").filter(|_| has_result_id(text));
+    Some(OwnFile::Report(Some(id?.strip_prefix(RESULT_ID)?.to_string())))
+}
+
 /// Whether the metadata are those of an `EvaluationResult` that evaltrail wrote ([`RESULT_ID`]). Quotes within a text are
 /// escaped, so that no text contains the member.
 fn has_result_id(head: &str) -> bool {
@@ -171,7 +195,7 @@ mod tests {
 
     #[test]
     fn results_are_told_from_data_sets() {
-        assert!(is_own_result(b"evaltrail,eval_case_id,prompt,reference\n"));
+        assert!(is_own_result(b"evaltrail,eval_case_id,prompt,reference\n", Vec::new));
         let report = format!("{},prompt/score\n", REPORT_COLUMNS.join(","));
         for own in [
             report.as_str(),
@@ -190,7 +214,7 @@ mod tests {
             "\n## Agent evaluation\n\n1 passed",
             "{\"eval_set_result_id\": \"a\", \"eval_set_id\": \"b\", \"eval_case_results\": [",
         ] {
-            assert!(is_own_result(own.as_bytes()), "{own}");
+            assert!(is_own_result(own.as_bytes(), Vec::new), "{own}");
         }
         for other in [
             "eval_id,prompt,response,status\n",
@@ -205,7 +229,28 @@ mod tests {
             "{\"metadata\": {\"note\": \"\\\"dataset_id\\\": \\\"evaltrail run x\"}, \"eval_cases\": []}",
             "",
         ] {
-            assert!(!is_own_result(other.as_bytes()), "{other}");
+            assert!(!is_own_result(other.as_bytes(), Vec::new), "{other}");
         }
+    }
+
+    /// `eval_case_results` sorts before `metadata`, so that the first bytes of a large file do not contain these.
+    #[test]
+    fn the_last_bytes_decide_about_a_sorted_evaluation_result() {
+        let head = "{\"eval_case_results\": [{\"eval_case_id\": \"a\", \"eval_case_index\": 0, \"response_candidate_re";
+        let tail = |id: &str| {
+            format!(
+                "\"score\": 1}}}}]}}], \"metadata\": {{\"candidate_names\": [\"x\"], \"dataset_id\": \"{id}\"}}, \"summary_metrics\": []}}"
+            )
+        };
+        let with = |head: &str, id: &str| own_file(head.as_bytes(), || tail(id).into_bytes());
+        assert_eq!(with(head, "evaltrail run 7f3a"), Some(OwnFile::Report(Some("7f3a".into()))));
+        assert_eq!(with(head, "mine"), None);
+        assert_eq!(with(head, "x\\\", \\\"dataset_id\\\": \\\"evaltrail run 7f3a"), None, "in a text");
+        // The end is not read where the beginning decides.
+        let unread = |head: &str| own_file(head.as_bytes(), || panic!("the end is read: {head}"));
+        for other in ["[{\"eval_case_results\": [", "{\"prompt\": \"a\"}", "prompt,reference\n"] {
+            assert_eq!(unread(other), None, "{other}");
+        }
+        assert_eq!(unread("{\"metadata\": {\"dataset_id\": \"mine\"}, \"eval_case_results\": []}"), None);
     }
 }

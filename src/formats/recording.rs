@@ -6,7 +6,9 @@
 //! not report all its calls, and `"end"` how a turn ended, if not with a response.
 
 use super::adk::{Event, invocation_of, read_event, write_content_as_is};
+use super::index::first_keys;
 use super::json::{self, position};
+use super::line_size::check_line_size;
 use crate::domain::{
     Attempt, Content, Invocation, InvocationEvent, ModelError, Trajectory, TurnEnd, finite_number,
     plausible_seconds,
@@ -46,7 +48,14 @@ pub fn read_recording(text: &str) -> Result<Vec<RecordedAttempt>, String> {
     lines.map(|(at, line)| attempt(line).map_err(|why| format!("line {}: {why}", at + 1))).collect()
 }
 
+/// Whether a text begins as a recording, although its lines may not be valid.
+pub fn is_recording(text: &str) -> bool {
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    line.trim_start().starts_with('{') && first_keys(line).iter().any(|key| key == "turns")
+}
+
 fn attempt(line: &str) -> Result<RecordedAttempt, String> {
+    check_line_size(line)?;
     let value = json::parse(line)
         .map_err(|error| format!("column {}: {error}", position(line, error.offset).1))?
         .value;
@@ -224,5 +233,15 @@ mod tests {
     #[test]
     fn mistakes_name_the_line() {
         assert!(read_recording("{\"turns\": []}\n{oops").unwrap_err().starts_with("line 2: column 2"));
+        let text = format!("{{\"turns\": []}}\n{{\"turns\": [], \"eval_id\": \"{}\"}}", "a".repeat(33 << 20));
+        assert_eq!(read_recording(&text).unwrap_err(), "line 2: the line has 33 MB; the limit is 32 MB");
+    }
+
+    #[test]
+    fn a_recording_is_told_from_traces_by_its_beginning() {
+        assert!(is_recording("\n{\"eval_id\": \"a\", \"turns\": [oops"));
+        for other in ["", "[{\"turns\": []}]", "{\"resourceSpans\": [{\"turns\": []}]}"] {
+            assert!(!is_recording(other), "{other}");
+        }
     }
 }

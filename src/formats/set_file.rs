@@ -6,6 +6,7 @@ use super::foreign::{self, ReadAs};
 use super::form::Form;
 use super::index::{self, Top};
 use super::json::{self, JsonPath, JsonPositions, SyntaxError};
+use super::line_size::LARGEST_LINE;
 use super::problem::FileProblem;
 use super::read::{Node, Read};
 use super::recorded_cases::RecordedCase;
@@ -43,7 +44,7 @@ pub struct SetFile {
 }
 
 /// Largest case that is read, in bytes. A larger one would delay every key press by seconds.
-const LARGEST_CASE: u64 = 32 << 20;
+const LARGEST_CASE: u64 = LARGEST_LINE as u64;
 
 /// The positions of the cases.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Detection of files that contain cases, by their first bytes: a folder has many other files.
 
-use super::foreign::{holds_data, of_bytes, of_text};
+use super::foreign::{holds_data, is_promptfoo_config, of_bytes, of_text};
 use super::head::decoded_text;
 use super::index::{self, Top};
 use super::messages::KINDS;
@@ -22,6 +22,11 @@ pub enum FileContent {
 pub const DATA: &[&str] = &[".jsonl", ".ndjson", ".csv", ".tsv", ".json"];
 /// Endings of files in which people look for cases in vain.
 pub const ARCHIVES: &[&str] = &[".eval", ".zip", ".parquet", ".jsonl.gz", ".csv.gz", ".tsv.gz", ".json.gz"];
+
+/// Whether a file with this name may contain cases, or is one in which people look for them, so that its beginning must be read.
+pub fn may_be_data(name: &str) -> bool {
+    DATA.iter().chain(ARCHIVES).any(|ending| name.ends_with(ending)) || is_promptfoo_config(name)
+}
 
 /// Columns of which one is enough to recognise a data set.
 const TELLING: &[&str] = &["reference_trajectory", "predicted_trajectory", "reference_outputs", "agent_data"];
@@ -296,7 +301,9 @@ mod tests {
             ("a.json", "PK\u{3}\u{4}\0\0x"),
             ("a.zip", "PK\u{3}\u{4}\0\0cases.jsonl"),
             ("log.json", "{\"version\": 2, \"status\": \"success\", \"eval\": {\"task\": \"x\"}"),
+            ("promptfooconfig.yaml", "prompts: [\"{{q}}\"]\ntests:\n  - vars: {q: a}\n"),
         ] {
+            assert!(may_be_data(name), "{name}");
             assert_eq!(content(name, head), FileContent::UnknownData, "{name} {head}");
         }
         let columns = ColumnMap::parse("prompt=question,reference=answer").unwrap();

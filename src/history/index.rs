@@ -653,4 +653,28 @@ mod tests {
             runs.iter().filter(|head| head.is_ours()).map(|head| head.run_id.as_str()).collect();
         assert_eq!(of_ours, ["last", "third", "second", "first"]);
     }
+
+    /// The results that evaltrail writes for ADK at the end of a run.
+    #[test]
+    fn copies_for_adk_are_left_out_beside_their_run() {
+        let ours = || RunSource::Evaltrail { sets: Vec::new(), is_foreign: false };
+        let copy = |copied_run: Option<&str>| RunSource::Adk {
+            app_dir: "a".into(),
+            set_id: "s".into(),
+            by_evaltrail: true,
+            copied_run: copied_run.map(str::to_string),
+            results: SetResults::default(),
+            criteria_id: 0,
+        };
+        let mut runs = vec![
+            head("run", "2026-01-02T00:00:00Z", 1, ours()),
+            head("copy", "2026-01-02T00:00:01Z", 0, copy(Some("run"))),
+            head("copy of another", "2026-01-02T00:00:02Z", 0, copy(Some("removed"))),
+            head("later, without the id", "2026-01-02T00:00:03Z", 0, copy(None)),
+            head("earlier, without the id", "2026-01-01T00:00:00Z", 0, copy(None)),
+        ];
+        remove_copies(&mut runs);
+        let left: Vec<&str> = runs.iter().map(|head| head.run_id.as_str()).collect();
+        assert_eq!(left, ["run", "copy of another", "earlier, without the id"]);
+    }
 }

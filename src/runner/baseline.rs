@@ -3,7 +3,8 @@
 use super::past::history_of;
 use super::removed::removed_cases;
 use crate::analysis::{
-    CaseFate, ChangedCondition, ComparisonRule, RunComparison, RunConditions, RunToCompare, compare_runs,
+    CaseFate, ChangedCondition, ComparedCase, ComparisonRule, RunComparison, RunConditions, RunToCompare,
+    compare_runs,
 };
 use crate::domain::{RunState, clean_line};
 use crate::store::{
@@ -120,7 +121,7 @@ pub fn compared_with(
     let before = RunToCompare { state: &baseline.state, conditions: Some(&baseline.conditions) };
     let found = compare_runs(before, state, rule);
     let lost: Vec<String> =
-        found.lost(&baseline.state, state).filter_map(|case| Some(name_of(state, case.after?))).collect();
+        found.lost(&baseline.state, state).filter_map(|case| lost_words(state, case)).collect();
     let removed: Vec<String> =
         removed_cases(&found, before, root).into_iter().map(|case| name_of(&baseline.state, case)).collect();
     let rate = found
@@ -171,6 +172,16 @@ fn headline(found: &RunComparison, removed: usize) -> String {
     words
 }
 
+/// The name of a case that broke, and what else differs between the two results: with other criteria, the agent may have done
+/// the same.
+fn lost_words(state: &RunState, case: &ComparedCase) -> Option<String> {
+    let name = name_of(state, case.after?);
+    Some(match case.other_conditions_words() {
+        Some(words) => format!("{name}  [{words}]"),
+        None => name,
+    })
+}
+
 fn name_of(run: &RunState, case: usize) -> String {
     format!("{} › {}", clean_line(&run.plan.set_name(case)), clean_line(run.plan.cases.eval_id(case)))
 }
@@ -183,4 +194,64 @@ fn named(what: &str, cases: &[String]) -> String {
         lines += &format!("\n  … and {more} more: evaltrail compare baseline last");
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{
+        AgentSpec, Attempt, AttemptKey, Criterion, EndedAttempt, JudgeSpec, PlannedCase, PlannedCases,
+        PlannedSet, RunEvent, RunOptions, RunPlan, Status, UserSpec,
+    };
+    use std::sync::Arc;
+
+    /// A run of one case with one attempt.
+    fn run(threshold: f64, status: Status) -> RunState {
+        let set = PlannedSet {
+            stubs: None,
+            tools: Default::default(),
+            id: "lights".into(),
+            file: "a.json".into(),
+            path: "a.json".into(),
+            digest: String::new(),
+            agent: AgentSpec::Kept,
+            agent_name: String::new(),
+            agent_jobs: None,
+            file_cases: None,
+            app_dir: None,
+            criteria: vec![Criterion::new("m", Some(threshold))],
+            user: UserSpec::default(),
+        };
+        let case =
+            PlannedCase { set: 0, index: 0, eval_id: "a".into(), content: "".into(), quarantine: None };
+        let plan = RunPlan {
+            commit: None,
+            run_id: "r".into(),
+            started: String::new(),
+            sets: vec![set],
+            cases: PlannedCases::of([case]).unwrap(),
+            options: RunOptions::default(),
+            judge: JudgeSpec::standard(),
+        };
+        let mut state = RunState::new(Arc::new(plan));
+        let attempt = Attempt { status, ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "a") };
+        state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
+        state
+    }
+
+    /// A stricter threshold breaks a case of an agent that did not change.
+    #[test]
+    fn a_case_that_broke_with_other_criteria_is_named_with_them() {
+        let before = run(0.5, Status::Passed);
+        let baseline = Baseline { conditions: RunConditions::of(&before), state: before };
+        let root = tempfile::tempdir().unwrap();
+        let words = |threshold: f64| {
+            let after = run(threshold, Status::Failed);
+            let change = compared_with(&baseline, &after, &ComparisonRule::default(), root.path());
+            assert_eq!(change.broke, 1);
+            change.words
+        };
+        assert!(words(0.5).ends_with("\n  passed before: lights › a"), "{}", words(0.5));
+        assert!(words(0.8).ends_with("\n  passed before: lights › a  [other criteria]"), "{}", words(0.8));
+    }
 }

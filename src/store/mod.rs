@@ -66,7 +66,7 @@ pub use places::Places;
 pub use plan_file::{MOST_ATTEMPTS, RUN_FORMAT, StoredPlan};
 pub use pushed::{PushError, RunPush, copy_pushed_runs, has_pushed_runs};
 pub use queue::{CaseQueue, MOST_QUEUED, NextCase};
-pub use read::{read_file, read_head, read_text_file};
+pub use read::{read_file, read_head, read_tail, read_text_file};
 pub use remembered::Remembered;
 pub use run_export::{export_run, file_id, unpack_run};
 pub use run_folders::{remove_run, run_folders, run_path};

@@ -2,7 +2,7 @@
 //! endless or block, are rejected without blocking.
 
 use std::fs::File;
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, Read, Seek};
 use std::path::Path;
 
 fn invalid(why: String) -> io::Error {
@@ -41,6 +41,16 @@ pub fn read_head(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     open_regular(path)?.take(most as u64).read_to_end(&mut head)?;
     Ok(head)
+}
+
+/// Reads at most the last `most` bytes of a regular file of any length.
+pub fn read_tail(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    let mut file = open_regular(path)?;
+    let length = file.metadata()?.len();
+    file.seek(io::SeekFrom::Start(length.saturating_sub(most as u64)))?;
+    let mut tail = Vec::new();
+    file.take(most as u64).read_to_end(&mut tail)?;
+    Ok(tail)
 }
 
 /// Reads the next line into `line`, including its end. Returns its length in bytes, and whether it ends with a line
@@ -101,6 +111,10 @@ mod tests {
         assert_eq!(read_text_file(&file, 5).unwrap(), "ab\n\u{e9}");
         assert!(read_file(&file, 4).unwrap_err().to_string().contains("the limit is 0 MB"));
         assert_eq!(read_head(&file, 2).unwrap(), b"ab");
+        assert_eq!(
+            (&read_tail(&file, 3).unwrap()[..], read_tail(&file, 9).unwrap().len()),
+            ("\n\u{e9}".as_bytes(), 5)
+        );
         std::fs::write(&file, b"ab\n\xff").unwrap();
         assert!(read_text_file(&file, 5).unwrap_err().to_string().contains("line 2: byte 3 is not UTF-8"));
         let pipe = folder.path().join("pipe");
@@ -108,7 +122,7 @@ mod tests {
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
         for path in [pipe.as_path(), Path::new("/dev/zero"), folder.path()] {
             assert!(read_file(path, 100).is_err(), "{}", path.display());
-            assert!(read_head(path, 10).is_err());
+            assert!(read_head(path, 10).is_err() && read_tail(path, 10).is_err());
         }
         // A file of the system that reports a length of 0.
         assert!(read_file(Path::new("/proc/self/status"), 10).is_err());

@@ -3,6 +3,7 @@
 //! `{"tool": "get_weather", "args": {"city": "Oslo"}, "match": "subset", "response": {"temp_c": 4}}`; the keys `case`,
 //! `turn`, `times` and `after_ms` restrict and delay it, and `error` takes the place of `response`.
 
+use crate::formats::check_line_size;
 use crate::formats::json::{self, Unreadable, position};
 use crate::formats::vertex::{PLAIN_INPUT, tool_input};
 use crate::metrics::CallPattern;
@@ -92,6 +93,7 @@ impl StubFile {
 impl StubLine {
     /// Reads a line. `left` is the memory that is left for it and the lines after it, in bytes.
     fn parse(line: &str, number: usize, left: &mut usize) -> Result<StubLine, String> {
+        check_line_size(line)?;
         let too_large = || {
             let mega = LARGEST >> 20;
             format!("the stubs up to here need more than {mega} MB of memory; divide the set and its stubs")
@@ -215,6 +217,8 @@ mod tests {
         let good = r#"{"tool": "t", "response": null}"#;
         assert_eq!(StubFile::parse(&format!("{good}\n\n{good}\n")).unwrap().lines[1].number, 3);
         assert!(wrong(&format!("{good}\n{{oops")).starts_with("line 2: column 2"));
+        let long = format!("{good}\n{{\"tool\": \"t\", \"response\": \"{}\"}}", "a".repeat(33 << 20));
+        assert_eq!(wrong(&long), "line 2: the line has 33 MB; the limit is 32 MB");
         assert!(wrong(r#"{"tool": "t"}"#).contains("either \"response\" or \"error\""));
         assert!(wrong(r#"{"tool": "t", "response": 1, "error": "x"}"#).contains("either"));
         assert!(wrong(r#"{"tool": "t", "response": 1, "retries": 1}"#).contains("retries"));

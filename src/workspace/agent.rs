@@ -204,10 +204,10 @@ fn served(name: &str, path: &Path, root: &Path) -> Result<(String, AgentSpec), N
     }
     let agents_dir = path.parent().unwrap_or(path).to_path_buf();
     let found = find_adk(&agents_dir, root);
-    let foreign = found.foreign_words();
+    let refused = found.refused_words();
     let adk = found.path.ok_or_else(|| {
         NoAgent(format!(
-            "{name} is an ADK agent, and `adk` is neither on PATH nor in a virtual environment of the repository{foreign}; \
+            "{name} is an ADK agent, and `adk` is neither on PATH nor in a virtual environment of the repository{refused}; \
              install google-adk, or run a server and use --agent adk+http://127.0.0.1:8000/{name}"
         ))
     })?;

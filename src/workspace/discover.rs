@@ -3,8 +3,10 @@
 use super::sets::read_config_text;
 use crate::config::{ConfigFile, ConfigProblem, FILE_NAME};
 use crate::domain::stored_path::path_below;
-use crate::formats::{ARCHIVES, ColumnMap, DATA, FileContent, HEAD, content_of, decoded_text, is_own_result};
-use crate::store::{Places, WrittenFiles, read_head};
+use crate::formats::{
+    ColumnMap, FileContent, HEAD, TAIL, content_of, decoded_text, is_own_result, may_be_data,
+};
+use crate::store::{Places, WrittenFiles, read_head, read_tail};
 use crate::workspace::agent_folders::agent_folder;
 use crate::workspace::{AgentFolder, SetPath, is_agent};
 use std::cell::OnceCell;
@@ -220,8 +222,7 @@ impl Walk {
         }
         let is_named_as_set = name.ends_with(".evalset.json") || name.ends_with(".test.json");
         let by_name = if is_named_as_set { FileContent::Cases } else { FileContent::Other };
-        let maybe = DATA.iter().chain(ARCHIVES).any(|ending| name.ends_with(ending));
-        if !maybe || name == "test_config.json" || self.looked_into >= LOOKED_INTO {
+        if !may_be_data(name) || name == "test_config.json" || self.looked_into >= LOOKED_INTO {
             return Ok(by_name);
         }
         self.looked_into += 1;
@@ -239,7 +240,7 @@ impl Walk {
             content => content,
         };
         let is_result = content != FileContent::Other
-            && (is_own_result(&head)
+            && (is_own_result(&head, || read_tail(path, TAIL).unwrap_or_default())
                 || self.written.get_or_init(|| WrittenFiles::load(Places::find().as_ref())).contains(path));
         Ok(if is_result { FileContent::Other } else { content })
     }

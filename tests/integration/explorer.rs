@@ -1,11 +1,12 @@
 //! The explorer's logic without a terminal: messages in, state and effects out.
 
 use crate::common::input::{press, type_text};
+use crate::common::past::past;
 use crate::common::root;
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, AttemptRecords, CancelReason, Content, Criterion, EndedAttempt, Gate,
-    InMemory, Invocation, MetricResult, PlannedCase, PlannedCases, PlannedSet, Progress, RecordedAt, RunBy,
-    RunEvent, RunOptions, RunPlan, RunRef, RunState, Status, StubMode,
+    InMemory, Invocation, MetricResult, PlannedCase, PlannedCases, PlannedSet, Progress, RecordedAt,
+    RubricScore, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, Score, Status, StubMode,
 };
 use evaltrail::explorer::dialogs::ask::AskLine;
 use evaltrail::explorer::dialogs::confirm::Confirm;
@@ -562,6 +563,56 @@ fn a_persons_verdict_stands_beside_the_computed_one() {
         "{effects:?}"
     );
     assert!(model.verdicts.is_empty());
+}
+
+/// A notice says that the verdict is saved, and the line below the metric shows it beside the computed one.
+#[test]
+fn an_overruled_rubric_is_shown_beside_the_computed_verdict() {
+    let mut model = with_something_done();
+    let before = model.view.outcomes.get(case(0, 0)).unwrap().clone();
+    let rubric =
+        RubricScore { rubric_id: "kind".into(), score: Score::new(1.0), rationale: None, votes: None };
+    let metric = MetricResult {
+        rubrics: vec![rubric],
+        ..unscored(&Criterion::new("m", Some(0.5)), 1, Status::Passed, "")
+    };
+    let attempt = Attempt { metrics: vec![metric], ..(*before.attempts[0].read().unwrap()).clone() };
+    let run = Arc::new(RunRef { id: "r2".into(), started: String::new(), by: RunBy::Evaltrail });
+    model.view.outcomes.add(case(0, 0), &run, Arc::new(EndedAttempt::unrecorded(attempt)));
+    press(&mut model, "enter");
+    let lines = |model: &Model| format!("{:?}", verdict_lines(model, 120, true));
+    assert!(!lines(&model).contains("your verdict"), "{}", lines(&model));
+    press(&mut model, "m v down tab");
+    update(&mut model, Msg::Paste("it is rude".into()));
+    press(&mut model, "enter");
+    let notice = model.notice.as_ref().unwrap();
+    assert_eq!(notice.text, "your verdict on kind is saved");
+    let words = "your verdict on kind: ✗ no: it is rude  (computed: ✓ yes)";
+    assert!(lines(&model).contains(words), "{}", lines(&model));
+    press(&mut model, "m v down tab tab enter");
+    assert!(!lines(&model).contains("your verdict"), "{}", lines(&model));
+}
+
+/// A run of this explorer is also in the files that are read again when it has ended.
+#[test]
+fn results_of_a_run_of_the_explorer_are_not_those_of_another_program() {
+    let mut model = with_run(&[Status::Passed, Status::Failed]);
+    let (first, file) = (model.ticket(), model.view.sets[0].path.path.clone());
+    update(&mut model, Msg::Results(ResultMsg::History { ticket: first, results: Vec::new().into() }));
+    let recorded = |model: &mut Model, run: &str| {
+        let effects = update(model, Msg::Results(ResultMsg::RecordsChanged));
+        let [Effect::Results(ResultEffect::ReadAgain(ticket, _))] = &effects[..] else {
+            panic!("{effects:?}")
+        };
+        let RunEvent::Finished(attempt) = ended(0, Status::Passed) else { unreachable!() };
+        let results = past(&file, run, vec![attempt.read().unwrap()]);
+        update(model, Msg::Results(ResultMsg::History { ticket: *ticket, results: results.into() }));
+        model.notice.as_ref().map(|notice| notice.text.clone()).unwrap_or_default()
+    };
+    let words = recorded(&mut model, "r1");
+    assert!(!words.contains("another program"), "{words}");
+    let words = recorded(&mut model, "r2");
+    assert_eq!(words, "results recorded by another program are shown: run r2 (1 case)");
 }
 
 #[test]

@@ -300,6 +300,36 @@ fn what_if() {
     }
 }
 
+/// The description of a metric is longer than the room below the list: pages scroll it, and lines move the list.
+#[test]
+fn every_line_about_a_metric_can_be_reached() {
+    let mut model = sample((80, 24));
+    keys(&mut model, "m m");
+    update(&mut model, Msg::Paste("tool_trajectory_avg_score".into()));
+    let shown = |model: &Model| text(&frame(model, "default"));
+    let (option, source) = ("match_type:", "google-adk 2.13.0");
+    let first = shown(&model);
+    assert!(first.contains("pgdn, pgup scroll") && !first.contains(source), "{first}");
+    let mut seen = first.clone();
+    for _ in 0..5 {
+        keys(&mut model, "pgdn");
+        seen += &shown(&model);
+    }
+    assert!(seen.contains(option) && shown(&model).contains(source), "{seen}");
+    assert!(seen.contains("› tool_trajectory_avg_score"), "the list stays: {seen}");
+    for _ in 0..5 {
+        keys(&mut model, "pgup");
+    }
+    assert_eq!(shown(&model), first);
+    // Another metric is shown from its beginning.
+    keys(&mut model, "pgdn");
+    (0..25).for_each(|_| drop(keys(&mut model, "backspace")));
+    keys(&mut model, "down up");
+    let again = shown(&model);
+    keys(&mut model, "pgup");
+    assert_eq!(shown(&model), again, "{again}");
+}
+
 /// The case on which the judges disagree, with their responses.
 fn judged(size: (u16, u16)) -> Model {
     let mut model = sample(size);

@@ -1,4 +1,23 @@
 
+# The usual keys of the text of an interrupt's question, as in `src/agents/langgraph/interrupt.rs`.
+QUESTIONS = ("question", "message", "prompt", "text", "description")
+
+
+def question_in(value):
+    """The text of a question that is an object with one of these keys, one with the action requests of LangChain's middleware, or a
+    list of such objects, all of which have a text; None for other values."""
+    if isinstance(value, dict):
+        texts = [value[key] for key in QUESTIONS if isinstance(value.get(key), str) and value[key].strip()]
+        return texts[0] if texts else question_in(value.get("action_requests"))
+    texts = [question_in(one) for one in value] if isinstance(value, list) else []
+    return "\n".join(texts) if texts and None not in texts else None
+
+
+def question_part(value):
+    """The text of an interrupt's question with the whole value as the part's metadata, or the value as text."""
+    text, whole = question_in(value), output_text(value)
+    return {"text": whole} if text is None else {"text": text, "part_metadata": {"interrupt": json.loads(whole)}}
+
 
 class LangGraph(Adapter):
     library, distribution, packages, methods = "LangGraph", "langgraph", ("langgraph",), ()
@@ -82,7 +101,7 @@ class LangGraph(Adapter):
                     turn.take_update(place, node, one)
         if self.waiting:
             for stop in self.waiting:
-                write(event(turn.author, {"text": output_text(stop.value)}))
+                write(event(turn.author, question_part(stop.value)))
             return {"response": None, "known": turn.reader.known, "end": "interrupted"}
         state = turn.values.get((), {})
         self.items = list(get(state, "messages", None) or self.items)

@@ -5,22 +5,24 @@
 //! updates   what the nodes of a graph add to its state ──message──▶ events
 //! ```
 
+mod interrupt;
 mod message;
 mod server;
 mod updates;
 
 use super::budget::EVENT;
-use super::messages::{event_with, history_messages, value_in};
+use super::messages::{event_with, history_messages};
 use super::remote::{Items, Remote, setup, words_of};
 use super::{Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
 use crate::domain::{LanggraphSettings, Part, TurnEnd};
 use crate::formats::adk::Event;
 use crate::process::clock::Stopwatch;
 use async_trait::async_trait;
+use interrupt::{Interrupt, resume};
 use message::MESSAGES;
 use reqwest::Method;
 use reqwest::header::HeaderMap;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use server::LanggraphServer;
 use std::sync::Arc;
 use std::time::Duration;
@@ -184,8 +186,7 @@ impl LanggraphSession {
                 if self.interrupts.contains(&interrupt) {
                     continue;
                 }
-                let words = Part::text(super::messages::text_of(&interrupt.value));
-                events.push(event_with("agent", vec![words]));
+                events.push(event_with("agent", vec![interrupt.part()]));
                 self.interrupts.push(interrupt);
             }
             for mut event in events {
@@ -260,57 +261,5 @@ fn error_words(value: &Value) -> String {
     match (value["error"].as_str(), value["message"].as_str()) {
         (Some(kind), Some(words)) => format!("{kind}: {words}"),
         _ => words_of(value).unwrap_or_else(|| value.to_string()),
-    }
-}
-
-/// A question of a graph, at which it waits for a decision.
-#[derive(Debug, PartialEq)]
-struct Interrupt {
-    /// `None` from servers that give it none.
-    id: Option<String>,
-    value: Value,
-}
-
-impl Interrupt {
-    fn read(value: &Value) -> Interrupt {
-        let id = value["id"].as_str().or(value["interrupt_id"].as_str());
-        Interrupt { id: id.map(str::to_string), value: value["value"].clone() }
-    }
-}
-
-/// The value that resumes a graph: the decision, or one for each interrupt by its id if there are several.
-fn resume(interrupts: &[Interrupt], text: &str) -> Value {
-    let by_id = |of: &Interrupt| Some((of.id.clone()?, decision(text)));
-    match interrupts {
-        [_] => decision(text),
-        several => {
-            let all: Option<Map<_, _>> = several.iter().map(by_id).collect();
-            all.map_or_else(|| decision(text), Value::from)
-        }
-    }
-}
-
-/// The user's message as a decision: an object or a list if it is one as JSON, else the text.
-fn decision(text: &str) -> Value {
-    match value_in(text) {
-        value @ (Value::Object(_) | Value::Array(_)) => value,
-        _ => text.into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_interrupt_receives_the_decision() {
-        let read = |values: &[Value]| values.iter().map(Interrupt::read).collect::<Vec<_>>();
-        let (a, b) = (json!({"id": "a", "value": "A?"}), json!({"interrupt_id": "b", "value": "B?"}));
-        assert_eq!(resume(&read(std::slice::from_ref(&a)), "yes"), json!("yes"));
-        assert_eq!(resume(&read(&[json!({"value": "A?"})]), "{\"n\": 1}"), json!({"n": 1}));
-        assert_eq!(resume(&read(&[a, b]), "yes"), json!({"a": "yes", "b": "yes"}));
-        let without_ids = read(&[json!({"value": "A?"}), json!({"value": "B?"})]);
-        assert_ne!(without_ids[0], without_ids[1], "both questions are shown");
-        assert_eq!(resume(&without_ids, "yes"), json!("yes"));
     }
 }

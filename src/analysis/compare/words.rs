@@ -1,10 +1,10 @@
 //! A comparison in words.
 
-use super::RunComparison;
 use super::conditions::ChangedCondition;
 use super::fates::CaseFate;
 use super::overall::{OutcomeTest, OverallChange, RateChange};
 use super::scores::{ComparedMetric, ScoreTest};
+use super::{ComparedCase, RunComparison};
 
 /// A p-value in words: "p 0.0123" or, above the level, "p 0.4000, could be noise".
 pub fn p_words(p: f64, level: f64) -> String {
@@ -80,6 +80,18 @@ impl RateChange {
         let verb = if self.is_fall() { "fell" } else { "rose" };
         let (before, after) = (self.before * 100.0, self.after * 100.0);
         format!("the pass rate {verb} from {before:.1} % to {after:.1} % ({})", p_words(self.p, 1.0))
+    }
+}
+
+impl ComparedCase {
+    /// "other criteria, other judge": the conditions that differ between the results, beside name and file, which the line of
+    /// the case says in other words; `None` if none does.
+    pub fn other_conditions_words(&self) -> Option<String> {
+        let is_listed =
+            |of: &&ChangedCondition| !matches!(of, ChangedCondition::Name | ChangedCondition::File);
+        let changed: Vec<String> =
+            self.changed.iter().filter(is_listed).map(|of| format!("other {}", of.label())).collect();
+        (!changed.is_empty()).then(|| changed.join(", "))
     }
 }
 

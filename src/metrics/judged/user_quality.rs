@@ -134,8 +134,12 @@ fn reasons(reply: &str) -> String {
         matches!(&one["passes"], Value::Bool(false))
             || one["passes"].as_str().is_some_and(|word| word.eq_ignore_ascii_case("false"))
     });
-    let words = failed.map(|one| {
-        format!("{}: {}", one["name"].as_str().unwrap_or("?"), one["reasoning"].as_str().unwrap_or_default())
+    let text = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().trim().to_string();
+    let words = failed.filter_map(|one| match (text(&one, "name"), text(&one, "reasoning")) {
+        (name, why) if name.is_empty() || why.is_empty() => {
+            Some(name + &why).filter(|words| !words.is_empty())
+        }
+        (name, why) => Some(format!("{name}: {why}")),
     });
     words.collect::<Vec<_>>().join("; ")
 }
@@ -228,6 +232,7 @@ impl Judge for UserQuality {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Score;
 
     /// The table of `facts/adk.md` 12.4.
     #[test]
@@ -245,5 +250,32 @@ mod tests {
         let both = "{\"is_valid\": true} {\"is_valid\": false}";
         let seal = Seal::without_codes(&Evidence::default());
         assert!(adk(both) == Some(true) && careful(both, &seal, "bcdfghjk").is_err());
+    }
+
+    /// A judge may say that a message is not valid and name no criterion, or one without a reason.
+    #[test]
+    fn the_reason_of_a_turn_is_never_empty() {
+        let metric = UserQuality {
+            samples: 1,
+            stop_signal: "</finished>".into(),
+            threshold: Some(1.0),
+            reading: Reading::Adk,
+        };
+        let why = |reply: &str| {
+            let seal = Seal::without_codes(&Evidence::default());
+            let (score, reason) = metric.read_reply(reply, &seal, "");
+            assert_eq!(score, Some(0.0), "{reply}");
+            let sample = Sample { reason, score: score.and_then(Score::new), ..Sample::default() };
+            metric.judged(&Asked { samples: vec![sample], ..Asked::default() }).why
+        };
+        let none = "the judge names no criterion that is not met";
+        let of = |criteria: &str| why(&format!("{{\"criteria\": {criteria}, \"is_valid\": false}}"));
+        assert!(why("{\"is_valid\": false}").ends_with(&format!(": {none}")));
+        for empty in ["[]", "[{\"passes\": false}]", "[{\"passes\": true, \"name\": \"TONE\"}]"] {
+            assert!(of(empty).ends_with(&format!(": {none}")), "{empty}: {}", of(empty));
+        }
+        assert!(of("[{\"passes\": false, \"name\": \"TONE\", \"reasoning\": \" \"}]").ends_with(": TONE"));
+        let named = of("[{\"passes\": false, \"name\": \"TONE\", \"reasoning\": \"rude\"}]");
+        assert!(named.ends_with(": TONE: rude"), "{named}");
     }
 }

@@ -146,9 +146,7 @@ impl ComparedRuns<'_> {
 
 /// What differs between the results of a case beside its name and file, in brackets; empty if nothing does.
 fn changed_words(case: &ComparedCase) -> String {
-    let is_listed = |of: &&ChangedCondition| !matches!(of, ChangedCondition::Name | ChangedCondition::File);
-    let changed: Vec<&str> = case.changed.iter().filter(is_listed).map(|of| of.label()).collect();
-    if changed.is_empty() { String::new() } else { format!("[other {}] ", changed.join(", other ")) }
+    case.other_conditions_words().map(|words| format!("[{words}] ")).unwrap_or_default()
 }
 
 /// The outcome of a case in one run.

@@ -105,6 +105,8 @@ fn the_line_with_the_outcomes_names_the_cases_with_other_criteria() {
     for report in [text, markdown] {
         let line = report.lines().find(|line| line.contains("comparable case")).unwrap();
         assert!(line.contains(", 1 case with other criteria"), "{line}");
+        let line = report.lines().find(|line| line.contains("lights › a")).unwrap();
+        assert!(line.contains("[other criteria]") || line.contains("\\[other criteria\\]"), "{line}");
     }
 }
 

@@ -48,3 +48,19 @@ fn metrics_in_words() {
     };
     assert_eq!((other(0), other(1)), (None, Some("other options in 1 case".to_string())));
 }
+
+#[test]
+fn other_conditions_of_a_case_in_words() {
+    use ChangedCondition::{Criteria, File, Judge, Name};
+    let words = |changed: &[ChangedCondition]| {
+        let case = ComparedCase {
+            before: Some(0),
+            after: Some(0),
+            fate: CaseFate::Broke,
+            changed: changed.to_vec(),
+        };
+        case.other_conditions_words()
+    };
+    assert_eq!(words(&[Name, File]), None, "the line says them in other words");
+    assert_eq!(words(&[Criteria, Judge, Name]), Some("other criteria, other judge".to_string()));
+}

@@ -1,0 +1,13 @@
+//! The limit of the length of a line.
+
+/// Largest line of a file that is parsed as a whole, in bytes. A value takes several times the memory of its text.
+pub const LARGEST_LINE: usize = 32 << 20;
+
+/// Errors: the line is longer than [`LARGEST_LINE`]; the message has its size and the limit.
+pub fn check_line_size(line: &str) -> Result<(), String> {
+    let mega = |bytes: usize| bytes >> 20;
+    match line.len() > LARGEST_LINE {
+        true => Err(format!("the line has {} MB; the limit is {} MB", mega(line.len()), mega(LARGEST_LINE))),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,257 @@
+//! Tests of the search for programs.
+
+use super::*;
+use std::fs;
+
+/// Creates a file that can be executed, and the folders above it.
+fn program(path: &Path) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, "#!/bin/sh\n").unwrap();
+    #[cfg(unix)]
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+fn names() -> (&'static str, &'static str) {
+    match cfg!(windows) {
+        true => ("Scripts/python.exe", "Scripts/adk.exe"),
+        false => ("bin/python", "bin/adk"),
+    }
+}
+
+#[test]
+fn an_environment_above_the_repository_is_not_used() {
+    let place = tempfile::tempdir().unwrap();
+    let (python, adk) = names();
+    let repository = place.path().join("repository");
+    let agents = repository.join("evals/agents");
+    fs::create_dir_all(&agents).unwrap();
+    fs::create_dir(repository.join(".git")).unwrap();
+    program(&place.path().join(".venv").join(python));
+    program(&place.path().join(".venv").join(adk));
+    let is_in_place = |path: &PathBuf| path.starts_with(place.path());
+    assert!(!find_python(&agents).is_ok_and(|path| is_in_place(&path)));
+    assert!(!find_adk(&agents, &agents).path.is_some_and(|path| is_in_place(&path)));
+    let own = repository.join("venv");
+    program(&own.join(python));
+    program(&own.join(adk));
+    assert_eq!(find_python(&agents), Ok(own.join(python)));
+    assert_eq!(find_adk(&agents, &agents).path, Some(own.join(adk)));
+}
+
+#[test]
+fn without_a_repository_the_search_ends_at_the_root_of_the_workspace() {
+    let place = tempfile::tempdir().unwrap();
+    let (python, adk) = names();
+    let root = place.path().join("work");
+    let agents = root.join("agents");
+    fs::create_dir_all(&agents).unwrap();
+    program(&place.path().join(".venv").join(python));
+    program(&place.path().join(".venv").join(adk));
+    assert!(!find_python(&root).is_ok_and(|path| path.starts_with(place.path())));
+    assert!(!find_adk(&agents, &root).path.is_some_and(|path| path.starts_with(place.path())));
+    program(&root.join(".venv").join(adk));
+    assert_eq!(find_adk(&agents, &root).path, Some(root.join(".venv").join(adk)));
+    // The agents of another folder do not extend the search.
+    let elsewhere = place.path().join("elsewhere");
+    fs::create_dir_all(&elsewhere).unwrap();
+    assert_eq!(find_adk(&elsewhere, &root).path, Some(root.join(".venv").join(adk)));
+}
+
+/// The owner of the files is another user than the one who looks for programs.
+#[cfg(unix)]
+#[test]
+fn what_another_user_owns_is_not_used() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join(".venv/bin/adk");
+    program(&path);
+    let owner = User::this();
+    let other = User(owner.0.wrapping_add(4242));
+    let found = |user: User, within: Option<PathBuf>| {
+        first_own([Candidate { path: path.clone(), within }].into_iter(), user)
+    };
+    let in_environment = |user: User| found(user, Some(place.path().join(".venv")));
+    let own = FoundProgram { path: Some(path.clone()), refused: Vec::new() };
+    let foreign = FoundProgram { path: None, refused: vec![(path.clone(), Refusal::OtherOwner)] };
+    assert_eq!(in_environment(owner), own);
+    // What root owns may be used by everybody: root could do anything anyway.
+    assert_eq!(in_environment(other) == own, owner.0 == 0);
+    if owner.0 != 0 {
+        assert_eq!(in_environment(other), foreign);
+    }
+    assert_eq!(found(other, None), own, "on PATH, or in VIRTUAL_ENV");
+    let why = foreign.python().unwrap_err();
+    assert!(why.contains(&format!("({} belongs to another user)", path.display())), "{why}");
+    assert!(FoundProgram::default().python().unwrap_err().contains("neither on PATH"));
+}
+
+/// The program of the system that every user may start, behind a link in an environment.
+#[cfg(unix)]
+#[test]
+fn a_link_is_owned_by_who_made_it_and_its_target_by_root() {
+    let place = tempfile::tempdir().unwrap();
+    let link = place.path().join(".venv/bin/python");
+    fs::create_dir_all(link.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink("/bin/sh", &link).unwrap();
+    let candidate = Candidate { path: link.clone(), within: Some(place.path().join(".venv")) };
+    assert!(candidate.refusal_for(User::this()).is_none(), "links are usual in environments");
+    let is_roots = User::this().0 == 0;
+    assert_eq!(candidate.refusal_for(User(User::this().0.wrapping_add(4242))).is_none(), is_roots);
+}
+
+/// Gives a path to another user, which only root can. Returns whether it did.
+#[cfg(unix)]
+fn give_away(path: &Path) -> bool {
+    const OTHER: u32 = 4242;
+    let given = std::os::unix::fs::lchown(path, Some(OTHER), None).is_ok();
+    if !given {
+        assert!(std::env::var_os("EVALTRAIL_REQUIRE_ROOT").is_none(), "root is required here");
+        println!("skipped: only root can create files of another user");
+    }
+    given
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_of_another_user_is_not_used() {
+    for part in [".venv", ".venv/bin", ".venv/bin/adk"] {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path();
+        fs::create_dir(root.join(".git")).unwrap();
+        let adk = root.join(".venv/bin/adk");
+        program(&adk);
+        program(&root.join(".venv/bin/python"));
+        assert_eq!(find_adk(root, root).path, Some(adk.clone()));
+        if !give_away(&root.join(part)) {
+            return;
+        }
+        let found = find_adk(root, root);
+        assert_ne!(found.path.as_ref(), Some(&adk), "{part}");
+        assert_eq!(found.refused.first(), Some(&(adk.clone(), Refusal::OtherOwner)), "{part}");
+        let python = find_python(root);
+        let is_in_root = python.as_ref().is_ok_and(|path| path.starts_with(root));
+        assert_eq!(is_in_root, part == ".venv/bin/adk", "{part}: {python:?}");
+        assert!(python.is_ok_and(|path| path.is_absolute()), "never a name that PATH resolves later");
+    }
+}
+
+/// The owner of a folder or link can replace a program in it later.
+#[cfg(unix)]
+#[test]
+fn environment_with_foreign_path_is_not_used() {
+    use std::os::unix::fs::symlink;
+    type CreateFiles = fn(&Path, &Path);
+    let ways: [(&str, &str, CreateFiles); 6] = [
+        (".venv is a link to their folder", "elsewhere", |place, work| {
+            symlink(place.join("elsewhere"), work.join(".venv")).unwrap();
+        }),
+        ("a folder above the target of .venv", "deep", |place, work| {
+            fs::create_dir(place.join("deep")).unwrap();
+            fs::rename(place.join("elsewhere"), place.join("deep/elsewhere")).unwrap();
+            symlink("../deep/elsewhere", work.join(".venv")).unwrap();
+        }),
+        ("bin is a link to their folder", "elsewhere/bin", |_, work| {
+            fs::create_dir(work.join(".venv")).unwrap();
+            symlink("../../elsewhere/bin", work.join(".venv/bin")).unwrap();
+        }),
+        ("a link of another user between two own links", "link", |place, work| {
+            fs::create_dir_all(work.join(".venv/bin")).unwrap();
+            symlink("elsewhere/bin/python", place.join("link")).unwrap();
+            symlink(place.join("link"), work.join(".venv/bin/python")).unwrap();
+        }),
+        ("the folder of the target", "elsewhere/bin", |place, work| {
+            fs::create_dir_all(work.join(".venv/bin")).unwrap();
+            symlink(place.join("elsewhere/bin/python"), work.join(".venv/bin/python")).unwrap();
+        }),
+        ("pyvenv.cfg", "work/.venv/pyvenv.cfg", |_, work| {
+            program(&work.join(".venv/bin/python"));
+            fs::write(work.join(".venv/pyvenv.cfg"), "home = /elsewhere").unwrap();
+        }),
+    ];
+    for (way, theirs, make) in ways {
+        let folder = tempfile::tempdir().unwrap();
+        let place = dunce::canonicalize(folder.path()).unwrap();
+        let work = place.join("work");
+        fs::create_dir_all(work.join(".git")).unwrap();
+        program(&place.join("elsewhere/bin/python"));
+        make(&place, &work);
+        let python = work.join(".venv/bin/python");
+        assert_eq!(find_python(&work), Ok(python.clone()), "{way}");
+        if !give_away(&place.join(theirs)) {
+            return;
+        }
+        assert_ne!(find_python(&work), Ok(python), "{way}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_program_of_another_user_is_not_used() {
+    let place = tempfile::tempdir().unwrap();
+    let (root, planted) = (place.path().join("work"), place.path().join("planted"));
+    program(&planted);
+    fs::create_dir_all(root.join(".venv/bin")).unwrap();
+    std::os::unix::fs::symlink(&planted, root.join(".venv/bin/python")).unwrap();
+    assert_eq!(find_python(&root), Ok(root.join(".venv/bin/python")), "links are usual in environments");
+    if give_away(&planted) {
+        assert_ne!(find_python(&root), Ok(root.join(".venv/bin/python")));
+    }
+}
+
+/// Changes the permissions of what a path leads to.
+#[cfg(unix)]
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+}
+
+/// Every user can replace the code that would be executed.
+#[cfg(unix)]
+#[test]
+fn what_every_user_can_change_is_not_used() {
+    let parts = ["", "bin", "bin/python", "lib", "lib/python3.13/site-packages", "pyvenv.cfg"];
+    for part in parts {
+        let folder = tempfile::tempdir().unwrap();
+        let root = dunce::canonicalize(folder.path()).unwrap();
+        fs::create_dir(root.join(".git")).unwrap();
+        let environment = root.join(".venv");
+        program(&environment.join("bin/python"));
+        fs::create_dir_all(environment.join("lib/python3.13/site-packages")).unwrap();
+        fs::write(environment.join("pyvenv.cfg"), "home = /usr/bin").unwrap();
+        let python = environment.join("bin/python");
+        let writable = if part.is_empty() { environment.clone() } else { environment.join(part) };
+        // Where the user works may be a folder for everybody, and a group that shares an environment may write to it.
+        set_mode(&root, 0o777);
+        set_mode(&writable, 0o775);
+        assert_eq!(find_python(&root), Ok(python.clone()), "{part}");
+        set_mode(&writable, 0o777);
+        assert_ne!(find_python(&root), Ok(python.clone()), "{part}");
+        let candidate = || Candidate { path: python.clone(), within: Some(environment.clone()) };
+        let found = first_own([candidate()].into_iter(), User::this());
+        let why = found.python().unwrap_err();
+        let shown = writable.display();
+        let words = format!("({} is not used, because every user can write to {shown})", python.display());
+        assert!(why.contains(&words), "{part}: {why}");
+        let chosen = Candidate { path: python.clone(), within: None };
+        assert_eq!(chosen.refusal_for(User::this()), None, "on PATH, or in VIRTUAL_ENV");
+    }
+}
+
+/// In a sticky folder, such as `/tmp`, no user can replace the files of others.
+#[cfg(unix)]
+#[test]
+fn links_into_a_folder_of_everybody_are_used_if_it_is_sticky() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = dunce::canonicalize(folder.path()).unwrap();
+    let (root, shared) = (place.join("work"), place.join("shared"));
+    fs::create_dir_all(root.join(".git")).unwrap();
+    program(&shared.join("python"));
+    fs::create_dir_all(root.join(".venv/bin")).unwrap();
+    let python = root.join(".venv/bin/python");
+    std::os::unix::fs::symlink(shared.join("python"), &python).unwrap();
+    set_mode(&shared, 0o1777);
+    assert_eq!(find_python(&root), Ok(python.clone()));
+    set_mode(&shared, 0o777);
+    assert_ne!(find_python(&root), Ok(python.clone()));
+    set_mode(&shared, 0o1777);
+    set_mode(&shared.join("python"), 0o777);
+    assert_ne!(find_python(&root), Ok(python));
+}
