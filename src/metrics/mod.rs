@@ -8,7 +8,7 @@
 //!                                    │
 //!     ADK        trajectory, response_match, efficiency
 //!     Vertex AI  vertex_trajectory, text (bleu, rouge), tool_call
-//!     evaltrail  matched (matching: rules, one-to-one pairs), state
+//!     evaltrail  matched (matching and call_rules: rules, one-to-one pairs), state
 //!     declared   metrics that evaltrail.toml declares
 //!     variants   several allowed trajectories
 //!     judged     questions for a judge model, and results from its replies
@@ -18,6 +18,7 @@ mod aggregate;
 mod agreement;
 mod argument_rule;
 mod bleu;
+mod call_rules;
 mod catalog;
 mod completed;
 mod declared;
