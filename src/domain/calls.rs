@@ -14,35 +14,6 @@ impl Trajectory {
         }
     }
 
-    /// The number of calls in each message of the model that has calls, in order; `None` if the events do not tell which
-    /// calls were made in one message.
-    pub fn calls_per_message(&self) -> Option<Vec<usize>> {
-        let count = self.calls().len();
-        if count <= 1 {
-            return Some(vec![count; count]);
-        }
-        let Trajectory::Events(events) = self else { return None };
-        let mut counts = Vec::new();
-        // The author of calls after which no result has been recorded: further calls may be of the same message.
-        let mut open: Option<&str> = None;
-        for event in events {
-            let count = event.content.iter().flat_map(Content::calls).count();
-            if count > 0 {
-                if !event.is_message || open == Some(event.author.as_str()) {
-                    return None;
-                }
-                counts.push(count);
-            }
-            let has_results = event.content.iter().flat_map(Content::responses).next().is_some();
-            open = match (has_results, count) {
-                (true, _) => None,
-                (false, 0) => open,
-                (false, _) => Some(&event.author),
-            };
-        }
-        Some(counts)
-    }
-
     /// The agent of each call, if several agents called; else empty.
     pub fn call_authors(&self) -> Vec<&str> {
         let mut authors: Vec<&str> = Vec::new();
@@ -351,23 +322,6 @@ mod tests {
 
     fn pair(calls: &str, responses: &str) -> (String, String) {
         (calls.into(), responses.into())
-    }
-
-    #[test]
-    fn messages_are_known_only_where_the_events_tell() {
-        let Trajectory::Events(mut events) = recorded() else { panic!() };
-        let counts = |events: &[InvocationEvent]| Trajectory::Events(events.to_vec()).calls_per_message();
-        assert_eq!(counts(&events), None, "the events are not known to be messages");
-        events.iter_mut().for_each(|event| event.is_message = true);
-        assert_eq!(counts(&events), Some(vec![1, 2]));
-        assert_eq!(Trajectory::Partial(events.clone()).calls_per_message(), None);
-        let mut unanswered = events.clone();
-        unanswered.remove(1);
-        assert_eq!(counts(&unanswered), None, "both events may be of one message");
-        unanswered[0].author = "y".into();
-        assert_eq!(counts(&unanswered), Some(vec![1, 2]), "two agents");
-        assert_eq!((counts(&events[..2]), counts(&[])), (Some(vec![1]), Some(vec![])));
-        assert_eq!(listed().calls_per_message(), None);
     }
 
     #[test]
