@@ -1,7 +1,7 @@
 //! Rules of `[[match]]` about the calls of a turn: forbidden and required calls, forbidden sequences, numbers of calls.
 
 use super::argument_rule::ArgumentRule;
-use super::matching::{arguments, miscounted};
+use super::arguments::arguments;
 use super::unusable::Unusable;
 use crate::domain::{Finding, FindingRule, MatchRule, ToolCall, value_text};
 use serde_json::Value;
@@ -97,6 +97,16 @@ impl CallRule {
             values.any(|(path, value)| name.matches(&path) && rule.accepts(None, Some(value)))
         };
         self.tool.matches(&call.name) && self.args.iter().all(is_accepted)
+    }
+}
+
+/// A finding for a tool, or a pattern of tools, that was called too often or too rarely.
+pub(super) fn miscounted(rule: FindingRule, tool: &str, limit: u32, count: usize) -> Finding {
+    Finding {
+        tool: Some(tool.to_string()),
+        expected: Some(limit.into()),
+        actual: Some(count.into()),
+        ..Finding::of(rule)
     }
 }
 

@@ -1,11 +1,11 @@
-//! Compiled rules for comparing calls: which differences between two calls count, and how often tools may be called.
+//! Compiled rules for comparing calls: which differences between two calls count. The rules about calls are in `call_rules`.
 //! Also the largest one-to-one pairing of two lists of calls.
 
 use super::argument_rule::{ACCEPTED, ArgumentRule};
 use super::call_rules::CallRule;
 use super::unusable::Unusable;
 use crate::diff::{Difference, DifferenceKind, calls_equal, compared_args, values_equal};
-use crate::domain::{Finding, FindingRule, MatchRule, ToolCall, value_text};
+use crate::domain::{Finding, MatchRule, ToolCall, value_text};
 use serde_json::{Map, Value};
 use wildmatch::WildMatch;
 
@@ -140,51 +140,6 @@ impl Matcher {
             Some(at)
         };
         expected.iter().map(&mut find).collect()
-    }
-}
-
-/// Whether a rule applies to a call: it matches the tool and, if it names arguments, one that the call has.
-pub fn is_about(rule: &MatchRule, call: &ToolCall) -> bool {
-    if !WildMatch::new(&rule.tool).matches(&call.name) {
-        return false;
-    }
-    let names: Vec<WildMatch> = rule.args.keys().map(|name| WildMatch::new(name)).collect();
-    let paths = call.args.as_ref().map(argument_paths).unwrap_or_default();
-    names.is_empty() || paths.iter().any(|path| names.iter().any(|name| name.matches(path)))
-}
-
-/// The paths of all arguments, including nested ones, as rules name them: keys and indices joined by dots.
-pub fn argument_paths(args: &Map<String, Value>) -> Vec<String> {
-    arguments(args).into_iter().map(|(path, _)| path).collect()
-}
-
-/// All arguments, including nested ones, with their paths. Members come before the objects and lists that contain them.
-pub(super) fn arguments(args: &Map<String, Value>) -> Vec<(String, &Value)> {
-    fn below<'a>(path: String, value: &'a Value, found: &mut Vec<(String, &'a Value)>) {
-        let children: Vec<(String, &'a Value)> = match value {
-            Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), value)).collect(),
-            Value::Array(list) => {
-                list.iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect()
-            }
-            _ => Vec::new(),
-        };
-        for (key, value) in children {
-            below(format!("{path}.{key}"), value, found);
-        }
-        found.push((path, value));
-    }
-    let mut found = Vec::new();
-    args.iter().for_each(|(key, value)| below(key.clone(), value, &mut found));
-    found
-}
-
-/// A finding for a tool, or a pattern of tools, that was called too often or too rarely.
-pub(super) fn miscounted(rule: FindingRule, tool: &str, limit: u32, count: usize) -> Finding {
-    Finding {
-        tool: Some(tool.to_string()),
-        expected: Some(limit.into()),
-        actual: Some(count.into()),
-        ..Finding::of(rule)
     }
 }
 

@@ -17,6 +17,7 @@
 mod aggregate;
 mod agreement;
 mod argument_rule;
+mod arguments;
 mod bleu;
 mod call_rules;
 mod catalog;
@@ -52,6 +53,7 @@ mod words;
 
 pub use aggregate::{Aggregate, Aggregation, aggregates, aggregates_by_case};
 pub use agreement::{Agreement, agreements};
+pub use arguments::{argument_paths, is_about};
 pub use bleu::{Bleu, bleu};
 pub use catalog::{Direction, Family, MetricInfo, Need, OptionInfo, catalog};
 pub use completed::{NotRecorded, completed_attempt, explained_attempt};
@@ -61,7 +63,7 @@ pub use judged::{
     adk_knows_model, criterion_rubrics, fill, replies,
 };
 pub use matched::MatchMode;
-pub use matching::{argument_paths, is_about, wrong_rule};
+pub use matching::wrong_rule;
 pub use measure::Evidence;
 pub use pattern::CallPattern;
 pub use porter::stem;
