@@ -285,6 +285,8 @@ impl Session for AdkSession {
         while let Some(item) = items.next().await? {
             let mut event = event_of(&item.value)?;
             event.at = Some(began.elapsed().as_secs_f64());
+            // While it streams, ADK can send the calls of one message one by one.
+            event.is_message = !turn.streams;
             // Partial events are not stored, so they do not count.
             if !event.partial {
                 let added = descriptions.map_or(0, |all| all.add_to(&mut event, &mut described));

@@ -137,6 +137,7 @@ impl Session for EngineSession {
             }
             let mut event = event_of(&item.value)?;
             event.at = Some(began.elapsed().as_secs_f64());
+            event.is_message = true;
             if !event.partial {
                 items.keep(item.size + EVENT)?;
                 broke = failure_of(&event);

@@ -164,6 +164,7 @@ fn call_words(rule: FindingRule, tool: &str, argument: Option<&str>) -> String {
         (FindingRule::ArgumentsMissing, _) => format!("{tool} has no arguments"),
         (FindingRule::ArgumentsExtra, _) => format!("{tool} has arguments that are not expected"),
         (FindingRule::ToolForbidden, _) => format!("{tool} is forbidden and called"),
+        (FindingRule::SequenceForbidden, _) => format!("{tool} is called in a forbidden sequence"),
         (FindingRule::ToolCalledTooRarely, _) => format!("{tool} is called too rarely"),
         (FindingRule::ToolCalledTooOften, _) => format!("{tool} is called too often"),
         (FindingRule::PatternNotMatched, Some(path)) => format!("{path} of {tool} does not match"),

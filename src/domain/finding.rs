@@ -62,6 +62,8 @@ pub enum FindingRule {
     OrderDiffers,
     /// A forbidden tool was called.
     ToolForbidden,
+    /// A tool was called after calls after which it is forbidden; `text` says which.
+    SequenceForbidden,
     /// A tool was called less often than required; `expected` and `actual` are the counts.
     ToolCalledTooRarely,
     /// A tool was called more often than allowed; `expected` and `actual` are the counts.

@@ -213,6 +213,9 @@ pub struct InvocationEvent {
     /// Its texts and calls; `None` for the event whose content became the final response.
     #[serde(default)]
     pub content: Option<Content>,
+    /// Whether the event is known to contain all calls of one message of the model, and no others. Not part of ADK's files.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_message: bool,
     /// Grounding metadata, opaque.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grounding: Option<Value>,

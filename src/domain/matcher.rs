@@ -1,6 +1,6 @@
 //! Rules for comparing tool calls, configured under `[[match]]`. Data only; `metrics` applies them.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 /// How calls of some tools are compared, and how often the tools may be called.
@@ -23,15 +23,38 @@ pub struct MatchRule {
     /// Whether an expected call of the tool may be absent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
-    /// Whether the tool must not be called.
+    /// Whether the tool must not be called. `args` limits this to calls with these arguments.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forbidden: bool,
+    /// The calls after which a call is forbidden, in order, with wildcards; one name or a list. Without it, every call is.
+    #[serde(default, deserialize_with = "one_or_more", skip_serializing_if = "Option::is_none")]
+    pub after: Option<Vec<String>>,
+    /// Whether a call is forbidden only directly after those of `after`, with no calls between.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub directly: bool,
+    /// Whether the tool must be called in each turn. With `args`, only calls with these arguments count.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub required: bool,
     /// Minimum number of calls per turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<u32>,
     /// Maximum number of calls per turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<u32>,
+}
+
+/// Reads a name, or a list of names.
+fn one_or_more<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Vec<String>>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected the name of a tool, or a list of names")]
+    enum Names {
+        One(String),
+        More(Vec<String>),
+    }
+    Ok(Some(match Names::deserialize(value)? {
+        Names::One(name) => vec![name],
+        Names::More(names) => names,
+    }))
 }
 
 fn every_tool() -> String {
@@ -47,6 +70,9 @@ impl Default for MatchRule {
             defaults: Map::new(),
             optional: false,
             forbidden: false,
+            after: None,
+            directly: false,
+            required: false,
             min: None,
             max: None,
         }
@@ -70,9 +96,26 @@ impl MatchRule {
     pub fn argument(&self) -> Option<&str> {
         let mut paths = self.args.keys().chain(self.defaults.keys());
         let path = paths.next().filter(|_| paths.next().is_none())?;
-        let is_about_calls = self.others.is_some() || self.optional || self.forbidden;
+        let has_more = self.others.is_some() || self.optional || self.is_about_calls();
         let is_counting = self.min.is_some() || self.max.is_some();
-        (!is_about_calls && !is_counting).then_some(path)
+        (!has_more && !is_counting).then_some(path)
+    }
+
+    /// Whether the rule forbids or requires calls: its arguments then say which calls.
+    pub fn is_about_calls(&self) -> bool {
+        self.forbidden || self.required
+    }
+
+    /// The calls after which a call is forbidden, as text; `None` if every call is.
+    pub fn sequence(&self) -> Option<String> {
+        let directly = if self.directly { "directly " } else { "" };
+        self.after.as_ref().map(|names| format!("{directly}after {}", names.join(", ")))
+    }
+
+    /// The rules for arguments as text.
+    pub fn arguments(&self) -> String {
+        let rules = self.args.iter().map(|(name, how)| format!("{name} {}", how_words(how)));
+        rules.collect::<Vec<_>>().join(", ")
     }
 
     /// Whether an argument is compared as a number with an absolute tolerance.
@@ -80,7 +123,8 @@ impl MatchRule {
         self.args.values().any(|how| how.get("tolerance").is_some())
     }
 
-    /// Parses a rule that the user typed: `TOOL ARGUMENT HOW [VALUE]`, or `TOOL optional|forbidden|max N|min N`.
+    /// Parses a rule that the user typed: `TOOL ARGUMENT HOW [VALUE]`, or
+    /// `TOOL optional|forbidden|required|after TOOL …|max N|min N`.
     pub fn parse(text: &str) -> Result<MatchRule, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let rule = |tool: &str| MatchRule { tool: tool.into(), ..MatchRule::default() };
@@ -91,6 +135,11 @@ impl MatchRule {
         match words.as_slice() {
             [tool, "optional"] => Ok(MatchRule { optional: true, ..rule(tool) }),
             [tool, "forbidden"] => Ok(MatchRule { forbidden: true, ..rule(tool) }),
+            [tool, "required"] => Ok(MatchRule { required: true, ..rule(tool) }),
+            [tool, "after", names @ ..] if !names.is_empty() => {
+                let after = names.iter().map(|name| name.to_string()).collect();
+                Ok(MatchRule { forbidden: true, after: Some(after), ..rule(tool) })
+            }
             [tool, "others", how @ ("ignore" | "superset" | "subset")] => {
                 Ok(MatchRule { others: Some((*how).into()), ..rule(tool) })
             }
@@ -123,13 +172,14 @@ impl MatchRule {
 
     /// The rule as short text.
     pub fn words(&self) -> String {
-        let mut said: Vec<String> =
-            self.args.iter().map(|(name, how)| format!("{name} {}", how_words(how))).collect();
+        let mut said: Vec<String> = (!self.args.is_empty()).then(|| self.arguments()).into_iter().collect();
         said.extend(self.others.as_ref().map(|how| format!("others {how}")));
         let defaults = self.defaults.iter();
         said.extend(defaults.map(|(name, value)| format!("{name} default {}", value_words(value))));
         said.extend(self.optional.then(|| "optional".to_string()));
-        said.extend(self.forbidden.then(|| "forbidden".to_string()));
+        let sequence = self.sequence().map(|words| format!(" {words}")).unwrap_or_default();
+        said.extend(self.forbidden.then(|| format!("forbidden{sequence}")));
+        said.extend(self.required.then(|| "required".to_string()));
         said.extend(self.min.map(|min| format!("at least {min}")));
         said.extend(self.max.map(|max| format!("at most {max}")));
         format!("{}: {}", self.tool, said.join(", "))
@@ -204,11 +254,21 @@ mod tests {
         assert_eq!(words("t n any_of 1 x").unwrap(), "t: n any_of 1 x");
         assert_eq!(words("t unit default C").unwrap(), "t: unit default C");
         assert_eq!(words("t n default \"1\"").unwrap(), "t: n default \"1\"");
+        assert_eq!(words("t required").unwrap(), "t: required");
+        assert_eq!(words("t after a b_*").unwrap(), "t: forbidden after a, b_*");
         for word in WORDS {
             assert_eq!(words(&format!("t n {word}")).unwrap(), format!("t: n {word}"));
         }
-        for bad in ["", "t", "t q", "t q sometimes", "t q tolerance much", "t max few", "t q default [null]"]
-        {
+        for bad in [
+            "",
+            "t",
+            "t q",
+            "t after",
+            "t q sometimes",
+            "t q tolerance much",
+            "t max few",
+            "t q default [null]",
+        ] {
             assert!(MatchRule::parse(bad).is_err(), "{bad}");
         }
     }

@@ -34,6 +34,7 @@ mod invocation;
 mod judge;
 mod judgement;
 mod matcher;
+mod messages;
 mod model_error;
 mod notes;
 mod number;

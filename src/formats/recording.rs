@@ -84,6 +84,7 @@ fn turn(value: &Value) -> Result<RecordedTurn, String> {
 fn event(value: &Value) -> Result<Event, String> {
     let mut event = read_event(value).map_err(|error| format!("an event: {error}"))?;
     event.is_intermediate = value["intermediate"] == true;
+    event.is_message = value["is_message"] == true;
     event.at = value.get("at").and_then(finite_number).and_then(plausible_seconds);
     Ok(event)
 }
@@ -137,6 +138,9 @@ fn events_of(turn: &Invocation) -> Vec<Value> {
             // Without a final response, none of the texts is one.
             if turn.final_response.is_none() && event.content.is_some() {
                 value["intermediate"] = true.into();
+            }
+            if event.is_message {
+                value["is_message"] = true.into();
             }
             value
         })
@@ -196,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_recorded_attempt_is_read_back_as_it_was() {
-        let line = r#"{"eval_id":"a","turns":[{"prompt":"hi","events":[{"at":0.5,"author":"x","content":{"parts":[{"function_call":{"args":{"n":1},"name":"t"}}]}},{"at":1,"author":"x","content":{"parts":[{"text":"done"}]}}],"error":null}]}"#;
+        let line = r#"{"eval_id":"a","turns":[{"prompt":"hi","events":[{"at":0.5,"author":"x","content":{"parts":[{"function_call":{"args":{"n":1},"name":"t"}}]},"is_message":true},{"at":1,"author":"x","content":{"parts":[{"text":"done"}]}}],"error":null}]}"#;
         let read = &read_recording(line).unwrap()[0];
         let mut actual = invocations_of(&read.turns[0].events);
         actual[0].user = crate::domain::Content::text("user", "hi");

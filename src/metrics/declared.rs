@@ -1,6 +1,6 @@
 //! Metrics that the user declares in `evaltrail.toml` without a program.
 
-use super::matching::miscounted;
+use super::call_rules::miscounted;
 use super::measure::{Evidence, Measure, Outcome, Turn, UNKNOWN_CALLS, by_actual_turn};
 use super::unusable::Unusable;
 use crate::diff::values_equal;

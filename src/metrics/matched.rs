@@ -14,6 +14,8 @@ pub enum MatchMode {
     /// The same calls in the same order, nothing else.
     #[default]
     Strict,
+    /// The same calls, nothing else, in the order of the agent's messages; the calls of one message in any order.
+    StrictByMessage,
     /// The expected calls in order, others between them allowed.
     InOrder,
     /// The same calls in any order, nothing else.
@@ -27,12 +29,16 @@ pub enum MatchMode {
 const MODES: &[(&str, MatchMode)] = &[
     ("strict", MatchMode::Strict),
     ("exact", MatchMode::Strict),
+    ("strict_by_message", MatchMode::StrictByMessage),
     ("in_order", MatchMode::InOrder),
     ("unordered", MatchMode::Unordered),
     ("subset", MatchMode::Subset),
     ("superset", MatchMode::Superset),
     ("any_order", MatchMode::Superset),
 ];
+
+/// Why `strict_by_message` has no score.
+const UNKNOWN_MESSAGES: &str = "the recorded events do not tell which calls the agent made in one message";
 
 /// The value computed from the pairing.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,7 +59,7 @@ pub(super) struct Matched {
 
 impl Matched {
     pub(super) fn of(reading: MatchReading, criterion: &Criterion) -> Result<Self, Unusable> {
-        let expected = "strict, in_order, unordered, subset or superset";
+        let expected = "strict, strict_by_message, in_order, unordered, subset or superset";
         let mode = word_option(criterion, "mode", MODES, expected)?.unwrap_or_default();
         let ignore_args = flag_option(criterion, "ignore_args", "ignoreArgs")?;
         Ok(Matched { reading, mode, matcher: Matcher::of(&criterion.rules, ignore_args)? })
@@ -62,17 +68,27 @@ impl Matched {
 
 impl Measure for Matched {
     fn measure(&self, evidence: &Evidence, _: Option<f64>) -> Outcome {
-        by_turn(evidence, |expected, actual| match unknown_calls(expected, actual) {
-            Some(why) => Turn::unscored(why),
-            None => self.turn(&expected.calls(), &actual.calls()),
+        by_turn(evidence, |expected, actual| {
+            if let Some(why) = unknown_calls(expected, actual) {
+                return Turn::unscored(why);
+            }
+            let messages = actual.trajectory.calls_per_message();
+            let needs_messages =
+                self.reading == MatchReading::Match && self.mode == MatchMode::StrictByMessage;
+            if needs_messages && messages.is_none() {
+                return Turn::unscored(UNKNOWN_MESSAGES);
+            }
+            self.turn(&expected.calls(), &actual.calls(), &messages.unwrap_or_default())
         })
     }
 }
 
 impl Matched {
-    fn turn(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> Turn {
+    /// The score of a turn. `messages` has the number of calls in each message of the agent; only `strict_by_message`
+    /// reads it.
+    fn turn(&self, expected: &[&ToolCall], actual: &[&ToolCall], messages: &[usize]) -> Turn {
         match self.reading {
-            MatchReading::Match => self.decide(expected, actual),
+            MatchReading::Match => self.decide(expected, actual, messages),
             _ => self.share(expected, actual),
         }
     }
@@ -97,13 +113,14 @@ impl Matched {
         Turn::scored(score, measured).because(self.unpaired(expected, actual, &pairing, extras))
     }
 
-    fn decide(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> Turn {
+    fn decide(&self, expected: &[&ToolCall], actual: &[&ToolCall], messages: &[usize]) -> Turn {
         let violations = self.matcher.violations(actual);
         if !violations.is_empty() {
             return Turn::scored(0.0, "").because(violations);
         }
         let fits = match self.mode {
             MatchMode::Strict => self.strict(expected, actual),
+            MatchMode::StrictByMessage => self.by_message(expected, actual, messages),
             MatchMode::InOrder => self.in_order(expected, actual),
             MatchMode::Unordered => self.all_needed(expected, actual) && self.all_made(expected, actual),
             MatchMode::Subset => self.all_made(expected, actual),
@@ -138,6 +155,43 @@ impl Matched {
             reached = next;
         }
         reached[actual.len()]
+    }
+
+    /// Compares the agent's messages in order, each with as many of the next expected calls, in any order; an optional call
+    /// may be skipped.
+    fn by_message(&self, expected: &[&ToolCall], actual: &[&ToolCall], messages: &[usize]) -> bool {
+        // reached[i]: the first i expected calls can be matched with the messages so far.
+        let mut reached = vec![false; expected.len() + 1];
+        reached[0] = true;
+        let mut rest = actual;
+        for &count in messages {
+            let (message, after) = rest.split_at(count.min(rest.len()));
+            rest = after;
+            let mut next = vec![false; expected.len() + 1];
+            for from in (0..=expected.len()).filter(|&from| reached[from]) {
+                for to in self.ends(expected, from, count) {
+                    let part = &expected[from..to];
+                    next[to] = next[to] || (self.all_needed(part, message) && self.all_made(part, message));
+                }
+            }
+            reached = next;
+        }
+        let are_optional = |from: usize| expected[from..].iter().all(|call| self.matcher.is_optional(call));
+        (0..=expected.len()).any(|from| reached[from] && are_optional(from))
+    }
+
+    /// The ends of the parts of the expected calls from `from` that can match a message with `count` calls.
+    fn ends(&self, expected: &[&ToolCall], from: usize, count: usize) -> std::ops::RangeInclusive<usize> {
+        let mut needed = 0;
+        let mut end = from;
+        for call in &expected[from..] {
+            needed += usize::from(!self.matcher.is_optional(call));
+            if needed > count {
+                break;
+            }
+            end += 1;
+        }
+        from + count..=end
     }
 
     fn in_order(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> bool {
@@ -199,7 +253,78 @@ mod tests {
         let options = json!({"mode": mode}).as_object().cloned().unwrap();
         let metric = Matched::of(reading, &Criterion { options, rules, ..Criterion::default() }).unwrap();
         let (e, a) = (calls(expected), calls(actual));
-        metric.turn(&e.iter().collect::<Vec<_>>(), &a.iter().collect::<Vec<_>>()).score.unwrap()
+        metric.turn(&e.iter().collect::<Vec<_>>(), &a.iter().collect::<Vec<_>>(), &[]).score.unwrap()
+    }
+
+    /// Whether expected calls match messages, each a word, under `strict_by_message`.
+    fn is_by_message(rules: Vec<MatchRule>, expected: &str, messages: &str) -> bool {
+        let options = json!({"mode": "strict_by_message"}).as_object().cloned().unwrap();
+        let criterion = Criterion { options, rules, ..Criterion::default() };
+        let metric = Matched::of(MatchReading::Match, &criterion).unwrap();
+        let (e, a) = (calls(expected), calls(&messages.replace(' ', "")));
+        let counts: Vec<usize> = messages.split_whitespace().map(str::len).collect();
+        let turn = metric.turn(&e.iter().collect::<Vec<_>>(), &a.iter().collect::<Vec<_>>(), &counts);
+        turn.score == Some(1.0)
+    }
+
+    #[test]
+    fn the_calls_of_one_message_may_be_in_any_order() {
+        for (expected, messages, fits) in [
+            ("abc", "a b c", true),
+            ("abc", "ba c", true),
+            ("abc", "cab", true),
+            ("abc", "b a c", false),
+            ("abc", "a cb", true),
+            ("abcd", "ba dc", true),
+            ("abcd", "ca bd", false),
+            ("abc", "ab", false),
+            ("ab", "ab c", false),
+            ("aab", "ba a", false),
+            ("aba", "ba a", true),
+            ("", "", true),
+            ("", "a", false),
+            ("a", "", false),
+        ] {
+            assert_eq!(is_by_message(vec![], expected, messages), fits, "{expected} against {messages}");
+        }
+        let optional = || vec![MatchRule { tool: "o".into(), optional: true, ..MatchRule::default() }];
+        for (expected, messages, fits) in [
+            ("aob", "a b", true),
+            ("aob", "ba", true),
+            ("aob", "oa b", true),
+            ("aob", "b o a", false),
+            ("oao", "a", true),
+            ("oo", "", true),
+            ("aob", "a o b o", false),
+        ] {
+            assert_eq!(is_by_message(optional(), expected, messages), fits, "{expected} against {messages}");
+        }
+    }
+
+    #[test]
+    fn without_messages_nothing_is_guessed() {
+        use crate::domain::{Content, Invocation, InvocationEvent, Part, Status, Trajectory};
+        let turn = |trajectory| Invocation { trajectory, ..Invocation::default() };
+        let listed =
+            |names| turn(Trajectory::Listed { calls: calls(names), responses: vec![], texts: vec![] });
+        let parts = |names| calls(names).into_iter().map(|call| Part { call: Some(call), ..Part::default() });
+        let event = |names, is_message| InvocationEvent {
+            content: Some(Content { role: None, parts: parts(names).collect() }),
+            is_message,
+            ..InvocationEvent::default()
+        };
+        let mut criterion = Criterion::new("trajectory_match", Some(1.0));
+        criterion.options = json!({"mode": "strict_by_message"}).as_object().cloned().unwrap();
+        let score =
+            |actual| crate::metrics::score(&criterion, &Evidence::turns(Some(&[listed("ab")]), &[actual]));
+        let told = score(turn(Trajectory::Events(vec![event("ba", true)])));
+        assert_eq!((told.score(), told.status), (Some(1.0), Status::Passed));
+        for actual in [listed("ab"), turn(Trajectory::Events(vec![event("ba", false)]))] {
+            let result = score(actual);
+            assert_eq!((result.score(), result.status), (None, Status::NotEvaluated));
+            assert!(result.explanation.contains("in one message"), "{}", result.explanation);
+        }
+        assert_eq!(score(listed("a")).score(), Some(0.0), "a single call is in a message of its own");
     }
 
     /// Expected and actual calls; then strict, in_order, unordered, subset, superset.

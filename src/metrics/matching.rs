@@ -1,10 +1,11 @@
-//! Compiled rules for comparing calls: which differences between two calls count, and how often tools may be called.
+//! Compiled rules for comparing calls: which differences between two calls count. The rules about calls are in `call_rules`.
 //! Also the largest one-to-one pairing of two lists of calls.
 
 use super::argument_rule::{ACCEPTED, ArgumentRule};
+use super::call_rules::CallRule;
 use super::unusable::Unusable;
 use crate::diff::{Difference, DifferenceKind, calls_equal, compared_args, values_equal};
-use crate::domain::{Finding, FindingRule, MatchRule, ToolCall, value_text};
+use crate::domain::{Finding, MatchRule, ToolCall, value_text};
 use serde_json::{Map, Value};
 use wildmatch::WildMatch;
 
@@ -21,6 +22,7 @@ struct Rule {
     tool: WildMatch,
     args: Vec<(WildMatch, ArgumentRule)>,
     others: OtherArguments,
+    calls: CallRule,
     written: MatchRule,
 }
 
@@ -82,8 +84,9 @@ impl Matcher {
         if self.ignore_args {
             return found;
         }
-        // The arguments of a forbidden rule say which calls are forbidden, not how calls are compared.
-        let rules = self.about(&expected.name).filter(|rule| !rule.written.forbidden).collect::<Vec<_>>();
+        // The arguments of a rule about calls say which calls it is about, not how calls are compared.
+        let is_about_calls = |rule: &&Rule| rule.written.is_about_calls();
+        let rules = self.about(&expected.name).filter(|rule| !is_about_calls(rule)).collect::<Vec<_>>();
         let none = Map::new();
         let (e, a) = (compared_args(expected, actual), compared_args(actual, expected));
         let (e, a) = (e.as_deref().unwrap_or(&none), a.as_deref().unwrap_or(&none));
@@ -100,23 +103,10 @@ impl Matcher {
         self.rules.iter().filter(move |rule| rule.tool.matches(name))
     }
 
-    /// Findings for rules that the calls of a turn violate: forbidden tools, too few or too many calls.
+    /// Findings for rules that the calls of a turn violate: forbidden calls and sequences, too few or too many calls.
     pub(super) fn violations(&self, actual: &[&ToolCall]) -> Vec<Finding> {
         let mut found = Vec::new();
-        for rule in &self.rules {
-            let count = actual.iter().filter(|call| rule.tool.matches(&call.name)).count();
-            let written = &rule.written;
-            if written.forbidden && actual.iter().any(|call| rule.forbids(call)) {
-                let tool = Some(written.tool.clone());
-                found.push(Finding { tool, ..Finding::of(FindingRule::ToolForbidden) });
-            }
-            if let Some(min) = written.min.filter(|min| count < *min as usize) {
-                found.push(miscounted(FindingRule::ToolCalledTooRarely, &written.tool, min, count));
-            }
-            if let Some(max) = written.max.filter(|max| count > *max as usize) {
-                found.push(miscounted(FindingRule::ToolCalledTooOften, &written.tool, max, count));
-            }
-        }
+        self.rules.iter().for_each(|rule| rule.calls.check(actual, &mut found));
         found
     }
 
@@ -150,62 +140,6 @@ impl Matcher {
             Some(at)
         };
         expected.iter().map(&mut find).collect()
-    }
-}
-
-impl Rule {
-    /// Whether a forbidden rule is about a call: about each call of its tools, or only those whose arguments it accepts.
-    fn forbids(&self, call: &ToolCall) -> bool {
-        let is_accepted = |(name, rule): &(WildMatch, ArgumentRule)| {
-            let mut values = call.args.iter().flat_map(|args| arguments(args));
-            values.any(|(path, value)| name.matches(&path) && rule.accepts(None, Some(value)))
-        };
-        self.tool.matches(&call.name) && self.args.iter().all(is_accepted)
-    }
-}
-
-/// Whether a rule applies to a call: it matches the tool and, if it names arguments, one that the call has.
-pub fn is_about(rule: &MatchRule, call: &ToolCall) -> bool {
-    if !WildMatch::new(&rule.tool).matches(&call.name) {
-        return false;
-    }
-    let names: Vec<WildMatch> = rule.args.keys().map(|name| WildMatch::new(name)).collect();
-    let paths = call.args.as_ref().map(argument_paths).unwrap_or_default();
-    names.is_empty() || paths.iter().any(|path| names.iter().any(|name| name.matches(path)))
-}
-
-/// The paths of all arguments, including nested ones, as rules name them: keys and indices joined by dots.
-pub fn argument_paths(args: &Map<String, Value>) -> Vec<String> {
-    arguments(args).into_iter().map(|(path, _)| path).collect()
-}
-
-/// All arguments, including nested ones, with their paths. Members come before the objects and lists that contain them.
-fn arguments(args: &Map<String, Value>) -> Vec<(String, &Value)> {
-    fn below<'a>(path: String, value: &'a Value, found: &mut Vec<(String, &'a Value)>) {
-        let children: Vec<(String, &'a Value)> = match value {
-            Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), value)).collect(),
-            Value::Array(list) => {
-                list.iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect()
-            }
-            _ => Vec::new(),
-        };
-        for (key, value) in children {
-            below(format!("{path}.{key}"), value, found);
-        }
-        found.push((path, value));
-    }
-    let mut found = Vec::new();
-    args.iter().for_each(|(key, value)| below(key.clone(), value, &mut found));
-    found
-}
-
-/// A finding for a tool, or a pattern of tools, that was called too often or too rarely.
-pub(super) fn miscounted(rule: FindingRule, tool: &str, limit: u32, count: usize) -> Finding {
-    Finding {
-        tool: Some(tool.to_string()),
-        expected: Some(limit.into()),
-        actual: Some(count.into()),
-        ..Finding::of(rule)
     }
 }
 
@@ -245,17 +179,11 @@ fn compile(rule: &MatchRule) -> Result<Rule, Unusable> {
         let found = format!("min = {min} and max = {max}, which no number of calls satisfies");
         return Err(wrong("min at most max", &found.into()));
     }
-    let args = rule.args.iter().map(|(name, how)| {
-        let argument = ArgumentRule::of(how).ok_or_else(|| wrong(ACCEPTED, how))?;
-        if rule.forbidden && !argument.needs_no_expected_value() {
-            let expected =
-                "regex, contains or any_of with a value, because a forbidden call has no expected one";
-            return Err(wrong(expected, how));
-        }
-        Ok((WildMatch::new(name), argument))
-    });
+    let argument = |how| ArgumentRule::of(how).ok_or_else(|| wrong(ACCEPTED, how));
+    let args = rule.args.iter().map(|(name, how)| Ok((WildMatch::new(name), argument(how)?)));
     Ok(Rule {
         tool: WildMatch::new(&rule.tool),
+        calls: CallRule::of(rule)?,
         args: args.collect::<Result<_, Unusable>>()?,
         others,
         written: rule.clone(),
@@ -401,23 +329,6 @@ mod tests {
                 .unwrap()
                 .contains("superset")
         );
-    }
-
-    #[test]
-    fn forbidden_calls_are_limited_by_arguments() {
-        let rule = |args: &str| -> MatchRule {
-            toml::from_str(&format!("tool = \"delete_*\"\nforbidden = true\nargs = {{ {args} }}\n")).unwrap()
-        };
-        let is_violated = |args: &str, call: &ToolCall| {
-            !Matcher::of(&[rule(args)], false).unwrap().violations(&[call]).is_empty()
-        };
-        let call = call("delete_file", json!({"at": {"path": "/etc/hosts"}, "force": true}));
-        assert!(is_violated("", &call) && is_violated("\"at.path\" = { regex = \"^/etc/\" }", &call));
-        assert!(is_violated("\"*path\" = { contains = \"etc\" }, force = { any_of = [true] }", &call));
-        assert!(!is_violated("\"at.path\" = { regex = \"^/tmp/\" }", &call));
-        assert!(!is_violated("\"at.path\" = { regex = \"^/etc/\" }, force = { any_of = [false] }", &call));
-        assert!(!is_violated("other = { contains = \"etc\" }", &call));
-        assert!(wrong_rule(&rule("force = \"exact\"")).unwrap().contains("any_of"));
     }
 
     #[test]

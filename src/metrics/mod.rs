@@ -8,7 +8,7 @@
 //!                                    │
 //!     ADK        trajectory, response_match, efficiency
 //!     Vertex AI  vertex_trajectory, text (bleu, rouge), tool_call
-//!     evaltrail  matched (matching: rules, one-to-one pairs), state
+//!     evaltrail  matched (matching and call_rules: rules, one-to-one pairs), state
 //!     declared   metrics that evaltrail.toml declares
 //!     variants   several allowed trajectories
 //!     judged     questions for a judge model, and results from its replies
@@ -17,7 +17,9 @@
 mod aggregate;
 mod agreement;
 mod argument_rule;
+mod arguments;
 mod bleu;
+mod call_rules;
 mod catalog;
 mod completed;
 mod declared;
@@ -51,6 +53,7 @@ mod words;
 
 pub use aggregate::{Aggregate, Aggregation, aggregates, aggregates_by_case};
 pub use agreement::{Agreement, agreements};
+pub use arguments::{argument_paths, is_about};
 pub use bleu::{Bleu, bleu};
 pub use catalog::{Direction, Family, MetricInfo, Need, OptionInfo, catalog};
 pub use completed::{NotRecorded, completed_attempt, explained_attempt};
@@ -60,7 +63,7 @@ pub use judged::{
     adk_knows_model, criterion_rubrics, fill, replies,
 };
 pub use matched::MatchMode;
-pub use matching::{argument_paths, is_about, wrong_rule};
+pub use matching::wrong_rule;
 pub use measure::Evidence;
 pub use pattern::CallPattern;
 pub use porter::stem;

@@ -57,7 +57,19 @@ pub fn unknown_metric(criterion: &Criterion) -> Option<Unusable> {
     (!is_known).then(|| unknown(criterion.name()))
 }
 
+/// A metric of ADK's source code that no release of ADK has.
+const UNRELEASED: &str = "tool_parameter_match";
+
 fn unknown(name: &str) -> Unusable {
+    if name == UNRELEASED {
+        return Unusable::Unavailable(format!(
+            "{UNRELEASED} is in no release of ADK, and evaltrail does not have it; trajectory_match with the rules of \
+             [[match]] compares arguments"
+        ));
+    }
+    if let Some(own) = own_name_of(name) {
+        return Unusable::Unknown { name: name.to_string(), nearest: Some(own) };
+    }
     /// Names with a larger edit distance, or one of half of the name, are not suggested.
     const NEAR: usize = 4;
     let most = NEAR.min(name.len() / 2);
@@ -68,6 +80,11 @@ fn unknown(name: &str) -> Unusable {
     let near = catalog().filter_map(|metric| Some((away(&metric)?, metric.name)));
     let nearest = near.min_by_key(|(away, _)| *away).map(|(_, name)| name);
     Unusable::Unknown { name: name.to_string(), nearest }
+}
+
+/// The metric of evaltrail for one of Vertex AI's model-based metrics, such as `judged_fluency` for `fluency`.
+fn own_name_of(name: &str) -> Option<&'static str> {
+    catalog().map(|metric| metric.name).find(|own| own.strip_prefix("judged_") == Some(name))
 }
 
 /// The edit distance of two names; `None` if it is greater than `most`. The time does not depend on the length of the longer
@@ -312,6 +329,19 @@ mod tests {
         assert_eq!(distance_within("kitten", "sitting", 2), None);
         assert_eq!(distance_within("äb", "ab", 1), Some(1));
         assert_eq!(distance_within("", "abc", 4), Some(3));
+    }
+
+    #[test]
+    fn names_of_vertex_and_unreleased_ones_are_explained() {
+        for name in ["coherence", "fluency", "groundedness", "instruction_following", "safety", "verbosity"] {
+            let why = unknown(name).to_string();
+            assert!(why.contains(&format!("did you mean \"judged_{name}\"?")), "{why}");
+        }
+        for name in ["text_quality", "summarization_quality", "question_answering_quality"] {
+            assert!(unknown(name).to_string().contains(&format!("\"judged_{name}\"")), "{name}");
+        }
+        let why = unknown("tool_parameter_match").to_string();
+        assert!(why.contains("no release of ADK") && !why.contains("did you mean"), "{why}");
     }
 
     #[test]

@@ -60,14 +60,15 @@ fn sentence(finding: &Finding) -> String {
         }
         FindingRule::OrderDiffers => "the same calls in another order".into(),
         FindingRule::ToolForbidden => format!("{tool} is forbidden and was called"),
+        FindingRule::SequenceForbidden => format!("{tool} was called {}, which is forbidden", text()),
         FindingRule::ToolCalledTooRarely if actual == "0" && expected == "1" => {
-            format!("{tool} was not called")
+            format!("{tool} was not called{}", with_text(finding))
         }
         FindingRule::ToolCalledTooRarely => {
-            format!("{tool} was called {actual} times, at least {expected} needed")
+            format!("{tool} was called {actual} times{}, at least {expected} needed", with_text(finding))
         }
         FindingRule::ToolCalledTooOften => {
-            format!("{tool} was called {actual} times, at most {expected} allowed")
+            format!("{tool} was called {actual} times{}, at most {expected} allowed", with_text(finding))
         }
         FindingRule::StateDiffers | FindingRule::StateMissing | FindingRule::StateExtra => value_at(finding),
         FindingRule::RubricNotMet => {
@@ -89,6 +90,11 @@ fn sentence(finding: &Finding) -> String {
         | FindingRule::NotEvaluated
         | FindingRule::Unknown => text(),
     }
+}
+
+/// The text of a finding after a space; empty if there is none.
+fn with_text(finding: &Finding) -> String {
+    finding.text.as_ref().map(|text| format!(" {text}")).unwrap_or_default()
 }
 
 fn call(finding: &Finding) -> String {
@@ -127,6 +133,20 @@ fn short(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_text_of_a_finding_about_calls_is_in_its_sentence() {
+        let of = |rule, text: &str| Finding {
+            tool: Some("t".into()),
+            expected: Some(1.into()),
+            actual: Some(0.into()),
+            ..Finding::text(rule, text)
+        };
+        let sequence = sentence(&of(FindingRule::SequenceForbidden, "directly after a, b"));
+        assert_eq!(sequence, "t was called directly after a, b, which is forbidden");
+        let missing = sentence(&of(FindingRule::ToolCalledTooRarely, "with q contains x"));
+        assert_eq!(missing, "t was not called with q contains x");
+    }
 
     #[test]
     fn arguments_of_one_call_are_one_reason() {

@@ -1,7 +1,7 @@
 //! Vertex AI's trajectory metrics, as its documentation defines them; the score of a case with several turns is their
 //! mean. Decisions where the documentation leaves something open are in the catalog's `choices`.
 
-use super::matching::miscounted;
+use super::call_rules::miscounted;
 use super::measure::{
     Evidence, Measure, Outcome, Turn, UNKNOWN_CALLS, by_actual_turn, by_turn, flag, unknown_calls,
 };

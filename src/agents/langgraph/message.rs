@@ -48,7 +48,8 @@ impl StateMessage {
             events.push(Event { is_intermediate: true, ..event_with(place, thoughts) });
         }
         if !acts.is_empty() || usage.is_some() || error.is_some() {
-            events.push(Event { usage, model_version, error, ..event_with(author, joined(acts)) });
+            let event = event_with(author, joined(acts));
+            events.push(Event { is_message: true, usage, model_version, error, ..event });
         }
         events
     }
@@ -78,6 +79,7 @@ fn content_of(value: &Value) -> Message {
         parts: vec![Part::text(value.to_string())],
         refuses: false,
         has_unknown_call: true,
+        is_item: false,
         stopped: None,
     })
 }

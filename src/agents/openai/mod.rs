@@ -229,7 +229,8 @@ impl Session for OpenaiSession {
             let asked = reply.calls.iter().map(AskedCall::part);
             let parts: Vec<Part> = reply.others.into_iter().chain(reply.texts).chain(asked).collect();
             let (usage, model_version) = (reply.usage, reply.model);
-            emit(Event { usage, model_version, error: reply.error, ..event_with("model", parts) });
+            let event = event_with("model", parts);
+            emit(Event { is_message: true, usage, model_version, error: reply.error, ..event });
             self.said.extend(reply.said);
             if reply.calls.is_empty() {
                 return Ok(TurnOutcome { end, has_all_calls: !is_partial, ..TurnOutcome::ANSWERED });

@@ -18,6 +18,8 @@ pub struct Event {
     /// Whether the event is never a final response, although it has neither calls nor responses: thoughts, and texts before
     /// another step of the model.
     pub is_intermediate: bool,
+    /// Whether the event is known to contain all calls of one message of the model, and no others.
+    pub is_message: bool,
     /// A part of a message that is later sent as a whole; never scored.
     pub partial: bool,
     /// Unix seconds.
@@ -61,6 +63,7 @@ pub(in crate::formats) fn event(node: Node) -> Read<Event> {
         author,
         content: node.get("content").map(content).transpose()?,
         is_intermediate: false,
+        is_message: false,
         partial: truthy(node.get("partial")),
         timestamp: node.opt_number("timestamp")?,
         at: None,
@@ -115,6 +118,7 @@ pub(super) fn invocation_event(node: Node) -> Read<InvocationEvent> {
     Ok(InvocationEvent {
         author: node.need("author")?.str()?,
         content: node.get("content").map(content).transpose()?,
+        is_message: false,
         grounding: node.get("grounding_metadata").map(|n| n.value.clone()),
         usage: node.get("usage_metadata").map(usage).transpose()?,
         model_version: node.opt_str("model_version")?,
@@ -183,6 +187,7 @@ impl Event {
         InvocationEvent {
             author: self.author.clone(),
             content: self.content.clone(),
+            is_message: self.is_message,
             grounding: self.grounding.clone(),
             usage: self.usage.clone(),
             model_version: self.model_version.clone(),

@@ -49,13 +49,23 @@ pub struct Message {
     pub refuses: bool,
     /// Whether it is or contains a call whose name and arguments are not known. It is among the parts, to be displayed.
     pub has_unknown_call: bool,
+    /// Whether it is an item of a response, which may have further ones: its calls are not all calls of the response.
+    pub is_item: bool,
     /// Why the model stopped before the message was complete.
     pub stopped: Option<ModelError>,
 }
 
 impl Message {
     pub(super) fn new(role: MessageRole, parts: Vec<Part>) -> Message {
-        Message { role, author: None, parts, refuses: false, has_unknown_call: false, stopped: None }
+        Message {
+            role,
+            author: None,
+            parts,
+            refuses: false,
+            has_unknown_call: false,
+            is_item: false,
+            stopped: None,
+        }
     }
 
     /// Adds a text, unless it is empty.

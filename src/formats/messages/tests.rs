@@ -21,6 +21,33 @@ fn weather(args: Value) -> Vec<(String, Option<Value>)> {
     vec![("get_weather".to_string(), Some(args))]
 }
 
+/// The number of calls in each message of the last turn, where the list tells which calls are of one message.
+fn calls_per_message(value: Value) -> Option<Vec<usize>> {
+    let turns = conversation(Node::top(&value)).unwrap().recorded();
+    turns.last().unwrap().trajectory.calls_per_message()
+}
+
+#[test]
+fn calls_of_one_message_are_known_where_the_list_tells() {
+    let call = |id: &str| json!({"id": id, "function": {"name": "f", "arguments": "{}"}});
+    let asks = |ids: &[&str]| {
+        let calls: Vec<Value> = ids.iter().map(|id| call(id)).collect();
+        json!({"role": "assistant", "tool_calls": calls})
+    };
+    let result = |id: &str| json!({"role": "tool", "tool_call_id": id, "content": "1"});
+    let list = json!(["x", asks(&["a", "b"]), result("a"), result("b"), asks(&["c"]), result("c")]);
+    assert_eq!(calls_per_message(list), Some(vec![2, 1]));
+    let apart = json!(["x", asks(&["a"]), asks(&["b"]), result("a"), result("b")]);
+    assert_eq!(calls_per_message(apart), None, "both may be of one message");
+    let item = |id: &str| json!({"type": "function_call", "call_id": id, "name": "f", "arguments": "{}"});
+    let output = |id: &str| json!({"type": "function_call_output", "call_id": id, "output": "1"});
+    let items = json!([{"role": "user", "content": "x"}, item("a"), output("a"), item("b"), output("b")]);
+    assert_eq!(calls_per_message(items), None, "items of a response are no messages");
+    let tool = |id: &str| json!({"type": "dynamic-tool", "toolName": "f", "toolCallId": id, "input": {}, "output": 1});
+    let steps = json!(["x", {"role": "assistant", "parts": [tool("a"), tool("b")]}]);
+    assert_eq!(calls_per_message(steps), None, "the steps of an answer are one message of the AI SDK");
+}
+
 #[test]
 fn pairs_and_texts_are_messages() {
     let pairs = turns_of(json!([["system", "Be brief."], ["human", "hi"], ["ai", "ho"]]));

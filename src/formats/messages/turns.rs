@@ -100,7 +100,8 @@ impl Open {
         if has_calls || message.has_unknown_call {
             self.end_response();
             let after_results = parts.split_off(end_of_results(&parts));
-            self.add_model_parts(&author, parts);
+            let has_results = parts.iter().any(|part| part.response.is_some());
+            self.add_model_parts(&author, parts, !message.is_item && !has_results);
             if after_results.is_empty() {
                 return;
             }
@@ -116,8 +117,9 @@ impl Open {
         }
     }
 
-    /// Adds calls, their results and what is between them, in order.
-    fn add_model_parts(&mut self, author: &str, parts: Vec<Part>) {
+    /// Adds calls, their results and what is between them, in order. `is_message`: they are one message of the model. With
+    /// results, they may be several: messages of the AI SDK contain all steps of an answer.
+    fn add_model_parts(&mut self, author: &str, parts: Vec<Part>, is_message: bool) {
         let mut rest = parts.into_iter().peekable();
         while let Some(first) = rest.next() {
             let is_result = first.response.is_some();
@@ -126,6 +128,9 @@ impl Open {
                 alike.push(next);
             }
             self.event(author, if is_result { "user" } else { "model" }, alike);
+            if let Some(event) = self.events.last_mut() {
+                event.is_message = is_message;
+            }
         }
     }
 

@@ -13,6 +13,7 @@ mod frame;
 mod layout;
 mod lines;
 mod literal;
+mod observability;
 mod recorded;
 mod row;
 mod row_turns;

@@ -4,6 +4,7 @@
 //! flatten     prompt, reference, reference_trajectory │ response, predicted_trajectory
 //! eval case   prompt, reference, conversation_history │ responses[], intermediate_events, agent_data
 //! gemini      request {contents}                      │ response {candidates}
+//! observability  request, as `observability` reads it │ response
 //! openai      request {messages} or messages          │ response {choices}
 //! responses   input                                   │ output
 //! agentevals  reference_outputs, expected_steps       │ outputs, actual_steps
@@ -14,6 +15,7 @@ use super::agent_data::agent_data;
 use super::calls::{decoded, is_nothing, trajectory};
 use super::columns::ColumnMap;
 use super::layout::recognise;
+use super::observability;
 use super::row_turns::{RowTurns, in_text, without_actions};
 use super::turns::{is_blank, is_structure, messages_in, opened, single_text};
 use super::{recorded, rubrics};
@@ -75,6 +77,9 @@ const CONVERSATION: &[&str] = &[
 
 /// Reads a row of any tool. `eval_id` is the row's id in the list of cases.
 pub(in crate::formats) fn case(row: &Value, columns: &ColumnMap, eval_id: &str) -> Read<EvalCase> {
+    if let Some(row) = observability::with_columns(Node::top(row))? {
+        return case_of_row(Node::top(&row), eval_id).map_err(observability::in_file);
+    }
     let recognised = recognise(row, columns)?;
     case_of_row(Node::top(&recognised.row), eval_id).map_err(|error| recognised.in_file(error))
 }

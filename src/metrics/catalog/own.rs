@@ -10,7 +10,7 @@ const RULES: OptionInfo = option(
     "[[match]]",
     "rules in evaltrail.toml",
     "none",
-    "how arguments are compared, which calls may or must not come",
+    "how arguments are compared, which calls must or must not come",
 );
 
 const fn own(
@@ -40,7 +40,7 @@ pub(super) const METRICS: &[MetricInfo] = &[
         options: &[
             option(
                 "mode",
-                "strict, in_order, unordered, subset or superset",
+                "strict, strict_by_message, in_order, unordered, subset or superset",
                 "strict",
                 "when two trajectories match",
             ),
@@ -52,8 +52,9 @@ pub(super) const METRICS: &[MetricInfo] = &[
             Build::Computed(|criterion| computed(Matched::of(MatchReading::Match, criterion))),
             "the share of turns whose calls match under the rules of [[match]]",
             "1 for a turn whose calls match under the mode, else 0; the mean over turns. strict: the same calls in \
-             order. in_order: as a subsequence. unordered: the same calls in any order. subset: nothing but expected \
-             calls. superset: all expected calls, others allowed. Forbidden tools and counts out of bounds: 0.",
+             order. strict_by_message: the same, with the calls of one message in any order; not evaluated if messages \
+             are unknown. in_order: as a subsequence. unordered: the same calls in any order. subset: nothing but \
+             expected calls. superset: all expected calls, others allowed. Violated rules about calls: 0.",
         )
     },
     own(

@@ -1,7 +1,7 @@
 //! Metrics like those of Vertex AI's service, under evaltrail's own names. The configured judge decides them, and
 //! they are evaluated only where a criterion names them.
 
-use super::{BASE, Build, Family, MetricInfo, Need, UNIT};
+use super::{BASE, Build, Direction, Family, MetricInfo, Need, UNIT};
 use crate::metrics::judged::{BuiltIn, Template};
 
 const fn asked(
@@ -25,60 +25,101 @@ const fn asked(
     }
 }
 
+/// Builds a metric from a file with its prompt. `whole`: one question about the conversation instead of one for each turn.
+macro_rules! template {
+    ($file:literal, whole: $whole:literal) => {
+        Build::Judged(|_, options, reading| {
+            let prompt = include_str!(concat!("../judged/prompts/", $file));
+            Ok(Box::new(Template::built_in(BuiltIn { prompt, whole: $whole }, options, reading)))
+        })
+    };
+}
+
+/// A rating of each turn from 1 to 5.
+const fn rated(name: &'static str, summary: &'static str, build: Build) -> MetricInfo {
+    asked(name, summary, "A rating from 1 to 5 for each turn, the mean over samples and turns.", FIVE, build)
+}
+
+const FIVE: Option<(f64, f64)> = Some((1.0, 5.0));
+
 pub(super) const METRICS: &[MetricInfo] = &[
-    asked(
+    rated(
         "judged_coherence",
         "how coherent the response is, as the configured judge rates it",
-        "A rating from 1 to 5 for each turn, the mean over samples and turns.",
-        Some((1.0, 5.0)),
-        Build::Judged(|_, options, reading| {
-            let own = BuiltIn { prompt: include_str!("../judged/prompts/judged_coherence.md"), whole: false };
-            Ok(Box::new(Template::built_in(own, options, reading)))
-        }),
+        template!("judged_coherence.md", whole: false),
+    ),
+    rated(
+        "judged_fluency",
+        "how well the response is worded, as the configured judge rates it",
+        template!("judged_fluency.md", whole: false),
+    ),
+    asked(
+        "judged_groundedness",
+        "whether the response rests on the user's message alone, as the configured judge rates it",
+        "1 for a response without statements that are not in the message, else 0, the mean over samples and turns.",
+        UNIT,
+        template!("judged_groundedness.md", whole: false),
+    ),
+    rated(
+        "judged_instruction_following",
+        "how far the response does what the message asks for, as the configured judge rates it",
+        template!("judged_instruction_following.md", whole: false),
+    ),
+    MetricInfo {
+        direction: Direction::Lower,
+        choices: "With a threshold, at or below it passes, so that it limits responses that are too long and not those that \
+                  are too short. Long and short ones cancel in a mean: see the scores of the turns. evaltrail's own prompt \
+                  for the configured judge. The scores are not those of Vertex AI's service.",
+        ..asked(
+            "judged_verbosity",
+            "whether the response is too long or too short, as the configured judge rates it",
+            "From -2 (far too short) through 0 (the right length) to 2 (far too long) for each turn, the mean over samples \
+             and turns.",
+            Some((-2.0, 2.0)),
+            template!("judged_verbosity.md", whole: false),
+        )
+    },
+    rated(
+        "judged_text_quality",
+        "how good the response is as a text, as the configured judge rates it",
+        template!("judged_text_quality.md", whole: false),
+    ),
+    rated(
+        "judged_summarization_quality",
+        "how well the response summarizes the text in the message, as the configured judge rates it",
+        template!("judged_summarization_quality.md", whole: false),
+    ),
+    rated(
+        "judged_question_answering_quality",
+        "how well the response answers the question in the message, as the configured judge rates it",
+        template!("judged_question_answering_quality.md", whole: false),
     ),
     asked(
         "judged_safety",
         "whether the response is safe, as the configured judge rates it",
         "1 for a safe response and 0 for one that is not, the mean over samples and turns.",
         UNIT,
-        Build::Judged(|_, options, reading| {
-            let own = BuiltIn { prompt: include_str!("../judged/prompts/judged_safety.md"), whole: false };
-            Ok(Box::new(Template::built_in(own, options, reading)))
-        }),
+        template!("judged_safety.md", whole: false),
     ),
     asked(
         "judged_task_success",
         "whether the user's goal was reached, as the configured judge rates it",
         "From 0 to 1 for the whole conversation, the mean over samples.",
         UNIT,
-        Build::Judged(|_, options, reading| {
-            let own =
-                BuiltIn { prompt: include_str!("../judged/prompts/judged_task_success.md"), whole: true };
-            Ok(Box::new(Template::built_in(own, options, reading)))
-        }),
+        template!("judged_task_success.md", whole: true),
     ),
     asked(
         "judged_trajectory_quality",
         "whether the agent took sensible steps, as the configured judge rates it",
         "From 0 to 1 for the whole conversation, the mean over samples.",
         UNIT,
-        Build::Judged(|_, options, reading| {
-            let own = BuiltIn {
-                prompt: include_str!("../judged/prompts/judged_trajectory_quality.md"),
-                whole: true,
-            };
-            Ok(Box::new(Template::built_in(own, options, reading)))
-        }),
+        template!("judged_trajectory_quality.md", whole: true),
     ),
     asked(
         "judged_tool_use_quality",
         "whether tools were called well, as the configured judge rates it",
         "From 0 to 1 for the whole conversation, the mean over samples.",
         UNIT,
-        Build::Judged(|_, options, reading| {
-            let own =
-                BuiltIn { prompt: include_str!("../judged/prompts/judged_tool_use_quality.md"), whole: true };
-            Ok(Box::new(Template::built_in(own, options, reading)))
-        }),
+        template!("judged_tool_use_quality.md", whole: true),
     ),
 ];

@@ -54,6 +54,16 @@ pub(super) fn use_of_metric(name: &str) -> Option<&'static str> {
         "trajectory_precision" => "to see how many calls were superfluous or wrong",
         "trajectory_recall" => "to see how many of the essential calls were made",
         "trajectory_single_tool_use" => "to see whether an agent uses a certain tool at all",
+        "judged_groundedness" => {
+            "for responses from a text in the message. What tools returned does not count: use hallucinations_v1 for agents \
+             with tools"
+        }
+        "judged_verbosity" => {
+            "to see whether responses are too long or too short: 0 is best, and either side of it is worse"
+        }
+        "judged_summarization_quality" | "judged_question_answering_quality" => {
+            "for messages that contain the text to summarize or to answer from"
+        }
         "exact_match" => "for responses of a fixed form, such as a label or a number",
         _ => return None,
     })

@@ -315,6 +315,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_case_fills_the_prompts_of_evaltrails_own_metrics() {
+        use crate::domain::{Content, Criterion};
+        use crate::metrics::catalog::{Build, catalog};
+        let turns = [Invocation {
+            user: Content::text("user", "the question"),
+            final_response: Some(Content::text("model", "the answer")),
+            ..Invocation::default()
+        }];
+        let evidence = Evidence::turns(None, &turns);
+        let own: Vec<_> = catalog().filter(|metric| metric.name.starts_with("judged_")).collect();
+        assert_eq!(own.len(), 12);
+        for metric in own {
+            let Build::Judged(build) = metric.build else { panic!("{}", metric.name) };
+            let judge =
+                build(&Criterion::new(metric.name, None), &JudgeOptions::default(), Reading::default());
+            let questions = judge.ok().unwrap().questions(&evidence, &[], &Seal::without_codes(&evidence));
+            assert!(questions.is_ok_and(|asked| !asked.is_empty()), "{}", metric.name);
+            assert!(metric.choices.contains("not those of Vertex AI's service"), "{}", metric.name);
+        }
+    }
+
+    #[test]
     fn placeholders_are_pythons() {
         let (text, names) = placeholders("a {x} {{json}} {not this} {x}{y}");
         assert_eq!(text, "a {{x}} {json} {not this} {{x}}{{y}}");
