@@ -4,7 +4,8 @@ use super::Exit;
 use super::args::{ColorWhen, MetricsArgs};
 use super::output::{paint, say, say_json, tell};
 use crate::diff::{Span, wrap_line};
-use crate::metrics::{Direction, MetricInfo, catalog};
+use crate::domain::Criterion;
+use crate::metrics::{Direction, MetricInfo, catalog, unknown_metric};
 use crate::report::Paint;
 use serde_json::{Value, json};
 
@@ -17,6 +18,8 @@ pub(super) fn metrics(args: MetricsArgs) -> anyhow::Result<Exit> {
     };
     let found: Vec<&MetricInfo> = catalog().filter(asked).collect();
     if found.is_empty() {
+        let unknown = args.names.iter().filter_map(|name| unknown_metric(&Criterion::new(name, None)));
+        unknown.for_each(|why| tell(&why.to_string()));
         tell(&format!("no metric's name begins with {}", args.names.join(" or ")));
         return Ok(Exit::UsageError);
     }

@@ -115,7 +115,8 @@ fn argument(how: &Value) -> Result<ArgumentRule, Unusable> {
     let rule = ArgumentRule::of(how).filter(|rule| rule.needs_no_expected_value() && !has_empty_pattern(how));
     rule.ok_or_else(|| Unusable::Option {
         option: "match",
-        expected: "regex, contains or any_of with a value, because a forbidden or required call has no expected one",
+        expected: "regex, contains or any_of with a value that is not empty, because a forbidden or required call has \
+                   no expected one",
         found: value_text(how),
     })
 }

@@ -364,6 +364,8 @@ fn metrics_are_told_on_the_command_line() {
     let json: Value = serde_json::from_str(&text(&place.run(&["metrics", "--json"]))).unwrap();
     assert!(json.as_array().unwrap().len() >= 38);
     assert_eq!(place.run(&["metrics", "nonsense"]).status.code(), Some(2));
+    let of_vertex = place.run(&["metrics", "fluency"]);
+    assert!(String::from_utf8_lossy(&of_vertex.stderr).contains("judged_fluency"), "{of_vertex:?}");
 }
 
 /// Scores of a file are informational beside the criteria: one that is no number has its reason and decides nothing.
