@@ -9,6 +9,9 @@ use std::path::Path;
 /// Writes a report. Errors: those of the output, and attempts that cannot be read.
 pub type WriteReport = fn(&RunState, &mut dyn Write) -> io::Result<()>;
 
+/// Writes two compared runs. Errors: those of the output.
+pub type WriteComparison = fn(&ComparedRuns<'_>, &mut dyn Write) -> io::Result<()>;
+
 /// A format of reports. Each has a file with a constant of this type, and a line in [`REPORTS`](super::REPORTS).
 #[derive(Clone, Copy)]
 pub struct ReportFormat {
@@ -21,7 +24,7 @@ pub struct ReportFormat {
     /// Writes the report to a file whose name ends in `.csv`, if that is another form.
     pub write_csv: Option<WriteReport>,
     /// Writes two compared runs, if the format has a form for them.
-    pub write_comparison: Option<fn(&ComparedRuns<'_>, &mut dyn Write) -> io::Result<()>>,
+    pub write_comparison: Option<WriteComparison>,
 }
 
 /// The fields that most formats share.
