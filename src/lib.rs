@@ -1,7 +1,7 @@
 //! evaltrail explores agent evaluations: which cases failed, where they differ from the expected trajectory, and why.
 //!
 //! The modules are layers: each may import those above it in this list, never those below. The test
-//! `tests/integration/architecture.rs` checks the imports.
+//! `tests/integration/architecture` checks the imports.
 //!
 //! | module | purpose | I/O |
 //! |---|---|---|

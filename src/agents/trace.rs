@@ -1,8 +1,10 @@
 //! The W3C trace context of a turn. It is sent with each request, so that the calls and spans of an agent say to which
 //! attempt they belong.
 
-use super::tools::BAGGAGE;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+/// The name under which the id of the attempt's session is sent as W3C baggage.
+pub(super) const BAGGAGE: &str = "evaltrail.attempt";
 
 tokio::task_local! {
     static HEADERS: HeaderMap;

@@ -2,7 +2,7 @@
 
 use crate::analysis::{ChangeEvidence, ComparisonRule};
 use crate::config::{parse_evidence, parse_level};
-use crate::report::ReportFormat;
+use crate::report::{REPORTS, ReportFormat, report_format};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -45,15 +45,14 @@ impl RuleArgs {
 /// A report to write.
 #[derive(Clone, Debug)]
 pub(super) struct ReportTo {
-    pub(super) format: ReportFormat,
+    pub(super) format: &'static ReportFormat,
     pub(super) file: PathBuf,
 }
 
 pub(super) fn parse_report(text: &str) -> Result<ReportTo, String> {
     let (format, file) = text.split_once('=').ok_or("write FORMAT=FILE, for example json=report.json")?;
-    let format = ReportFormat::named(format).ok_or_else(|| {
-        let known: Vec<&str> = ReportFormat::ALL.iter().map(|format| format.name()).collect();
-        format!("unknown format {format:?}; the formats are {}", known.join(", "))
+    let format = report_format(format).ok_or_else(|| {
+        format!("unknown format {format:?}; the formats are {}", names_of(REPORTS).join(", "))
     })?;
     if file.is_empty() {
         return Err("the file is missing".into());
@@ -63,8 +62,38 @@ pub(super) fn parse_report(text: &str) -> Result<ReportTo, String> {
 
 pub(super) fn parse_comparison_report(text: &str) -> Result<ReportTo, String> {
     let to = parse_report(text)?;
-    match to.format {
-        ReportFormat::Json | ReportFormat::Markdown => Ok(to),
-        other => Err(format!("a comparison is written as json or markdown, not as {}", other.name())),
+    match to.format.write_comparison {
+        Some(_) => Ok(to),
+        None => Err(format!(
+            "a comparison is written as {}, not as {}",
+            names_of(&comparison_formats()).join(" or "),
+            to.format.name
+        )),
+    }
+}
+
+fn names_of(formats: &[&ReportFormat]) -> Vec<&'static str> {
+    formats.iter().map(|format| format.name).collect()
+}
+
+fn comparison_formats() -> Vec<&'static ReportFormat> {
+    REPORTS.iter().copied().filter(|format| format.write_comparison.is_some()).collect()
+}
+
+/// The help of `--report` for a run.
+pub(super) fn report_help() -> String {
+    format!("Write a report: {} (repeatable)", listed(&names_of(REPORTS)))
+}
+
+/// The help of `--report` for a comparison.
+pub(super) fn comparison_report_help() -> String {
+    format!("Write the comparison to a file: {} (repeatable)", listed(&names_of(&comparison_formats())))
+}
+
+/// "a, b or c".
+fn listed(names: &[&str]) -> String {
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => names.join(""),
     }
 }

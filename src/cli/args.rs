@@ -3,7 +3,7 @@
 pub(super) use super::arg_values::{ColorWhen, FailOn, ReportTo, RuleArgs};
 pub(super) use super::run_args::{CaseArgs, MergeArgs, RunArgs, ScoreArgs};
 
-use super::arg_values::parse_comparison_report;
+use super::arg_values::{comparison_report_help, parse_comparison_report};
 use crate::formats::ColumnMap;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -299,8 +299,7 @@ pub(super) struct CompareArgs {
     /// Print the comparison as JSON
     #[arg(long)]
     pub(super) json: bool,
-    /// Write the comparison to a file: json or markdown (repeatable)
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_comparison_report)]
+    #[arg(long, help = comparison_report_help(), value_name = "FORMAT=FILE", value_parser = parse_comparison_report)]
     pub(super) report: Vec<ReportTo>,
     /// Exit with 1 if a case broke, or a case that passed is removed (`broke,removed` for both)
     #[arg(long, value_enum, value_name = "WHAT,...", value_delimiter = ',')]

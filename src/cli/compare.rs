@@ -8,7 +8,7 @@ use super::find_run::find_run;
 use super::output::{paint, say, say_json};
 use crate::analysis::{RunConditions, RunToCompare, compare_runs};
 use crate::domain::RunState;
-use crate::report::{ComparedRuns, ReportFormat};
+use crate::report::ComparedRuns;
 use crate::runner::removed_cases;
 use crate::store::read_baseline;
 use crate::workspace::Workspace;
@@ -48,12 +48,8 @@ pub(super) fn compare(args: CompareArgs) -> anyhow::Result<Exit> {
 }
 
 fn write_report(compared: &ComparedRuns, ReportTo { format, file }: &ReportTo) -> anyhow::Result<()> {
-    let text = match format {
-        ReportFormat::Json => serde_json::to_string_pretty(&compared.json())? + "\n",
-        _ => compared.markdown(),
-    };
-    fill_result(file, |out| out.write_all(text.as_bytes()))
-        .with_context(|| format!("--report {}", file.display()))
+    let Some(write) = format.write_comparison else { bail!("{} has no form for comparisons", format.name) };
+    fill_result(file, |out| write(compared, out)).with_context(|| format!("--report {}", file.display()))
 }
 
 /// A run, or the baseline.

@@ -2,7 +2,7 @@
 
 use super::output::{print_log_command, tell};
 use crate::domain::{RunPlan, RunState};
-use crate::report::{ReportFormat, github_annotations};
+use crate::report::{MARKDOWN, github_annotations};
 use crate::store::append_to;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub(super) fn write(state: &RunState, plan: &RunPlan, root: &Path, is_output_jso
     let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else { return };
     let path = PathBuf::from(path);
     let mut summary = Vec::new();
-    let written = ReportFormat::Markdown.write(state, &mut summary).and_then(|()| append_to(&path, &summary));
+    let written = (MARKDOWN.write)(state, &mut summary).and_then(|()| append_to(&path, &summary));
     if let Err(error) = written {
         tell(&format!("the summary of the step is not written: {}: {error}", path.display()));
     }

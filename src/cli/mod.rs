@@ -15,6 +15,8 @@ mod compare;
 mod convert;
 mod docs;
 mod edit;
+mod error_text;
+mod exit;
 mod exit_code;
 mod explore;
 mod find_run;
@@ -47,54 +49,11 @@ mod version;
 mod watch;
 mod write;
 
+pub use error_text::{error_chain, print_error};
+pub use exit::Exit;
+
 use args::{Cli, Command};
 use clap::{CommandFactory, FromArgMatches};
-
-/// The outcome of a command, which determines the exit code of the process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// All passed.
-    Success,
-    /// Something failed, errored or was not evaluated.
-    Failures,
-    /// The usage or an input is invalid.
-    UsageError,
-    /// Interrupted.
-    Interrupted,
-    /// The exit code of a program that this process supervised.
-    Code(u8),
-}
-
-impl Exit {
-    /// The process's exit code.
-    pub fn code(self) -> u8 {
-        match self {
-            Exit::Success => 0,
-            Exit::Failures => 1,
-            Exit::UsageError => 2,
-            Exit::Interrupted => 130,
-            Exit::Code(code) => code,
-        }
-    }
-}
-
-/// The messages of an error and its causes, outermost first, without messages that are contained in another.
-pub fn error_chain(error: &anyhow::Error) -> String {
-    let mut said: Vec<String> = Vec::new();
-    for cause in error.chain().map(ToString::to_string) {
-        if said.iter().any(|known| known.contains(&cause)) {
-            continue;
-        }
-        said.retain(|known| !cause.contains(known.as_str()));
-        said.push(cause);
-    }
-    said.join(": ")
-}
-
-/// Prints an error on standard error. If that is not possible, the exit code is the only indication.
-pub fn print_error(error: &anyhow::Error) {
-    output::tell(&format!("evaltrail: {}", error_chain(error)));
-}
 
 /// Parses the arguments and runs the command.
 pub fn main() -> anyhow::Result<Exit> {
@@ -134,19 +93,5 @@ pub fn main() -> anyhow::Result<Exit> {
         Some(Command::Completions { shell }) => docs::completions(shell),
         Some(Command::Man) => docs::man(),
         Some(Command::Demo(args)) => explore::demo(args.to, args.theme),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_problem_is_named_once() {
-        let missing = anyhow::anyhow!("No such file (os error 2)");
-        let error = missing.context("nowhere/x: No such file (os error 2)").context("nowhere/x");
-        assert_eq!(error_chain(&error), "nowhere/x: No such file (os error 2)");
-        let other = anyhow::anyhow!("line 1: expected a list").context("x.json");
-        assert_eq!(error_chain(&other), "x.json: line 1: expected a list");
     }
 }

@@ -1,6 +1,6 @@
 //! The arguments of `run` and `score`, and of what follows them.
 
-use super::arg_values::{ColorWhen, FailOn, ReportTo, RuleArgs, parse_report};
+use super::arg_values::{ColorWhen, FailOn, ReportTo, RuleArgs, parse_report, report_help};
 use crate::config::ShardChoice;
 use crate::domain::{Gate, StubMode, ToolFault};
 use crate::formats::ColumnMap;
@@ -62,8 +62,7 @@ pub(super) struct CaseArgs {
     /// Take the cases one by one from a queue in gs://, s3://, az:// or a shared folder, with other machines
     #[arg(long, value_name = "URL|FOLDER", conflicts_with_all = ["shard", "push", "fail_on"])]
     pub(super) queue: Option<PathBuf>,
-    /// Write a report: json, junit, markdown, html, csv, vertex, vertex-summary or evaluation-result (repeatable)
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_report)]
+    #[arg(long, help = report_help(), value_name = "FORMAT=FILE", value_parser = parse_report)]
     pub(super) report: Vec<ReportTo>,
     /// Replace secrets and the paths of folders in the reports, as `evaltrail export` does
     #[arg(long)]
@@ -163,8 +162,7 @@ pub(super) struct MergeArgs {
     /// Folder in whose .evaltrail the merged run is stored: that of the eval sets
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     pub(super) into: PathBuf,
-    /// Write a report: json, junit, markdown, html, csv, vertex, vertex-summary or evaluation-result (repeatable)
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = parse_report)]
+    #[arg(long, help = report_help(), value_name = "FORMAT=FILE", value_parser = parse_report)]
     pub(super) report: Vec<ReportTo>,
     /// Print the JSON report, and nothing else, on standard output
     #[arg(long)]

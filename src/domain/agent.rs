@@ -4,6 +4,7 @@
 //! other kind is a variant of [`AgentSpec`], a file in `config/agents` (how it is written) and a file in `agents` (how it
 //! is reached). The compiler names the matches that need another arm.
 
+use super::agent_server::{AgentServer, without_secrets};
 use super::command_secrets::command_without_secrets;
 use super::{ProgramSpec, ServerSpec, StubMode, ToolsSpec, TraceSource};
 use serde::{Deserialize, Serialize};
@@ -207,30 +208,6 @@ impl AgentSpec {
             _ => None,
         }
     }
-}
-
-/// A URL without user name, password, query and fragment, which may contain tokens.
-pub(super) fn without_secrets(url: &str) -> String {
-    let url = match url.find(['?', '#']) {
-        Some(at) => format!("{}{}…", &url[..at], &url[at..=at]),
-        None => url.to_string(),
-    };
-    let Some((scheme, rest)) = url.split_once("://") else { return url };
-    let host_end = rest.find('/').unwrap_or(rest.len());
-    match rest[..host_end].rfind('@') {
-        Some(at) => format!("{scheme}://…@{}", &rest[at + 1..]),
-        None => url,
-    }
-}
-
-/// How a server is reached.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AgentServer {
-    /// A server that is already running.
-    Url(String),
-    /// A server that evaltrail starts; `{port}` is replaced by a free port.
-    Start(ProgramSpec),
 }
 
 #[cfg(test)]

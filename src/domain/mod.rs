@@ -10,6 +10,8 @@
 
 mod agent;
 mod agent_secrets;
+mod agent_server;
+mod attempt;
 mod attempt_summary;
 mod calls;
 mod capture;
@@ -43,6 +45,8 @@ mod planned_cases;
 mod program;
 mod protocol;
 mod query;
+mod rubric;
+mod rubric_score;
 mod run;
 mod run_ref;
 mod run_state;
@@ -57,12 +61,16 @@ mod shard;
 mod spelling;
 pub mod stored_path;
 mod template;
+mod time;
 mod tools;
 mod transcript;
 mod user;
+mod votes;
 
-pub use agent::{AgentServer, AgentSpec};
+pub use agent::AgentSpec;
 pub use agent_secrets::agent_without_secrets;
+pub use agent_server::AgentServer;
+pub use attempt::{Attempt, AttemptKey};
 pub use attempt_summary::{ALLOWED_TRAJECTORY, AttemptSummary, MetricSummary, is_allowed_trajectory};
 pub use capture::{captured_case, turn_range};
 pub use cause::Cause;
@@ -75,7 +83,7 @@ pub use ended::{
     AttemptRecords, Derivation, EndedAttempt, InMemory, RecordedAt, WHOLE_AT_MOST, causes_of_worst_attempt,
     worst_attempt,
 };
-pub use eval_set::{Conversation, EvalCase, EvalSet, RUBRIC_KINDS, Rubric, Saved, SessionInput};
+pub use eval_set::{Conversation, EvalCase, EvalSet, Saved, SessionInput};
 pub use finding::{Finding, FindingRule};
 pub use finished::{ATTEMPTS_IN_BLOCK, FinishedAttempts, packed_block};
 pub use gate::Gate;
@@ -84,7 +92,7 @@ pub use ids::{eval_id_error, free_id, set_id_error};
 pub use intermediate::IntermediateResponse;
 pub use invocation::{DetailsSource, Durations, Invocation, InvocationEvent, Trajectory, TurnEnd, Usage};
 pub use judge::{JudgeSpec, Provider, Reading};
-pub use judgement::{Asked, Judgement, QuestionId, Sample, Spent, Votes};
+pub use judgement::{Asked, Judgement, QuestionId, Sample, Spent};
 pub use matcher::{MatchRule, has_null};
 pub use model_error::ModelError;
 pub use notes::{CaseNotes, Quarantine, Variant, is_day};
@@ -100,14 +108,14 @@ pub use protocol::{
     ServerSpec, with_variables,
 };
 pub use query::{Filterable, Query, QueryError, Subject};
-pub use run::{
-    Attempt, AttemptKey, CancelReason, CaseKey, PlannedSet, Progress, RunEvent, RunOptions, RunPlan,
-};
-pub use run_ref::{RunBy, RunRef, rfc3339, unix_seconds};
+pub use rubric::{RESPONSE_RUBRICS, RUBRIC_KINDS, Rubric};
+pub use rubric_score::RubricScore;
+pub use run::{CancelReason, CaseKey, PlannedSet, Progress, RunEvent, RunOptions, RunPlan};
+pub use run_ref::{RunBy, RunRef};
 pub use run_state::{CaseTally, GateCounts, InFlight, RunState, Totals};
 pub use score::{
-    InvocationScore, MetricDetails, MetricResult, RubricScore, SESSION_STATE_MATCH, Status, TokenUsage,
-    adk_status, adk_view, case_status,
+    InvocationScore, MetricDetails, MetricResult, SESSION_STATE_MATCH, Status, TokenUsage, adk_status,
+    adk_view, case_status,
 };
 pub use score_text::{compared_texts, difference_text, score_text, seconds_text, statistic_text};
 pub use score_value::{NotFinite, Score, mean};
@@ -117,8 +125,10 @@ pub use secret_value::is_ordinary as is_ordinary_value;
 pub use secrets::{REDACTED, Secrets, SentSecrets};
 pub use shard::{Shard, ShardBy};
 pub use template::JudgeTemplate;
+pub use time::{rfc3339, unix_seconds};
 pub use tools::{
     McpSource, MissingAnswer, StubMode, ToolCounts, ToolFailure, ToolFault, ToolUse, ToolsSpec, TraceSource,
 };
 pub use transcript::Transcript;
 pub use user::UserSpec;
+pub use votes::Votes;

@@ -1,6 +1,6 @@
 //! Agents on servers that speak a protocol of agents: the protocols, their settings, and how the server is reached.
 
-use super::agent::without_secrets;
+use super::agent_server::without_secrets;
 use super::{AgentServer, ProgramSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

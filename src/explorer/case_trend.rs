@@ -21,7 +21,7 @@ const ID_SHOWN: usize = 12;
 pub(crate) fn points(model: &Model, case: CaseRef) -> &[CasePoint] {
     match model.opened_run {
         Some(_) => &[],
-        None => model.trends.of_case(&model.sets[case.set].path.path, &model.eval_id(case)),
+        None => model.trends.of_case(&model.view.sets[case.set].path.path, &model.eval_id(case)),
     }
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn since_words(model: &Model, case: CaseRef) -> Option<String> {
     };
     let count = if since.runs == 1 { String::new() } else { format!(", {} runs", since.runs) };
     let passed = named(model, last_passed) + &since.last_passed.map(rate_words).unwrap_or_default();
-    let mut changed = changes(last_passed, first, &model.sets[case.set].path.path);
+    let mut changed = changes(last_passed, first, &model.view.sets[case.set].path.path);
     if since.was_edited() {
         changed.insert(0, "the case");
     }

@@ -12,7 +12,7 @@ impl Model {
         if self.opened_run.is_some() {
             return None;
         }
-        let file = &self.sets.get(case.set)?.path.shown;
+        let file = &self.view.sets.get(case.set)?.path.shown;
         if !self.decisions.has_any_of(file) {
             return None;
         }
@@ -36,7 +36,7 @@ impl Model {
     pub(crate) fn blank_decision(&self, case: CaseRef) -> Decision {
         let key = self.case_key(case);
         Decision {
-            file: self.sets[case.set].path.shown.clone(),
+            file: self.view.sets[case.set].path.shown.clone(),
             eval_id: key.eval_id,
             content: key.content,
             author: self.author.clone(),
@@ -60,6 +60,7 @@ impl Model {
     /// what-if is decided.
     pub(crate) fn is_undecided(&self, case: CaseRef) -> bool {
         let failing = self
+            .view
             .outcomes
             .get(case)
             .is_some_and(|outcome| outcome.is_failing() && outcome.worst != Status::Informational);
@@ -101,11 +102,11 @@ pub(crate) fn quarantine_of(model: &Model, case: CaseRef) -> Option<&Quarantine>
 /// The failing cases of a set that are quarantined, and the flaky ones among them, by their worst status.
 pub(crate) fn quarantined_totals(model: &Model, set: usize) -> (Totals, Totals) {
     let (mut totals, mut flaky) = (Totals::default(), Totals::default());
-    let quarantined = model.sets[set].notes.cases.iter().filter(|(_, notes)| notes.quarantine.is_some());
+    let quarantined = model.view.sets[set].notes.cases.iter().filter(|(_, notes)| notes.quarantine.is_some());
     let file = model.file(set);
     for index in quarantined.flat_map(|(id, _)| file.into_iter().flat_map(|file| file.positions_of(id))) {
         let case = CaseRef { set, index };
-        let outcome = model.outcomes.get(case).filter(|outcome| outcome.is_failing());
+        let outcome = model.view.outcomes.get(case).filter(|outcome| outcome.is_failing());
         if let Some(outcome) = outcome.filter(|_| quarantine_of(model, case).is_some()) {
             totals.add(outcome.worst);
             if outcome.is_flaky {

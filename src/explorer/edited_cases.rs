@@ -79,7 +79,7 @@ pub(crate) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect
 /// Stores the results of cases that no longer exist, in case they reappear: the file may be only partly written, or
 /// another branch may be checked out for a while.
 fn keep_results(model: &mut Model, set: usize, was: &SetFile, places: &[Option<usize>]) {
-    let file = model.sets[set].path.path.as_path();
+    let file = model.view.sets[set].path.path.as_path();
     let gone = (0..was.len()).filter(|index| places[*index].is_none());
     let result = |index: usize| {
         let outcome = real(model).get(CaseRef { set, index })?;
@@ -93,35 +93,37 @@ fn keep_results(model: &mut Model, set: usize, was: &SetFile, places: &[Option<u
         })
     };
     let results: Vec<PastResult> = gone.filter_map(result).collect();
-    model.sets[set].store_until_read(results);
+    model.view.sets[set].store_until_read(results);
 }
 
 /// Updates everything that refers to cases of a set after their positions changed.
 fn move_cases(model: &mut Model, set: usize, new: impl Fn(CaseRef) -> Option<CaseRef>) -> Vec<Effect> {
     let effects = what_if::follow(model, &new);
-    model.outcomes.follow(&new);
-    model.browse.selected = model.browse.selected.iter().filter_map(|case| new(*case)).collect();
+    model.view.outcomes.follow(&new);
+    model.view.browse.selected = model.view.browse.selected.iter().filter_map(|case| new(*case)).collect();
     if let Some(queue) = &mut model.queue {
         queue.follow(&new);
     }
-    if let Some(narrowing) = &mut model.browse.narrowing {
+    if let Some(narrowing) = &mut model.view.browse.narrowing {
         narrowing.cases = narrowing.cases.iter().filter_map(|case| new(*case)).collect();
     }
-    let cursor = model.browse.visible.get(model.browse.cursor).copied().and_then(&new);
-    model.browse.visible = model.browse.visible.iter().filter_map(|case| new(*case)).collect();
-    if let Some(at) = cursor.and_then(|case| model.browse.visible.iter().position(|other| *other == case)) {
-        model.browse.cursor = at;
+    let cursor = model.view.browse.visible.get(model.view.browse.cursor).copied().and_then(&new);
+    model.view.browse.visible = model.view.browse.visible.iter().filter_map(|case| new(*case)).collect();
+    if let Some(at) =
+        cursor.and_then(|case| model.view.browse.visible.iter().position(|other| *other == case))
+    {
+        model.view.browse.cursor = at;
     }
-    if model.overlay.as_mut().is_some_and(|overlay| !overlay.dialog_mut().follow(&new)) {
-        model.overlay = None;
+    if model.view.open_dialog.as_mut().is_some_and(|dialog| !dialog.follow(&new)) {
+        model.view.open_dialog = None;
     }
     // The preview is opened again for the case under the cursor.
-    (model.browse.preview, model.browse.previewed) = (None, None);
-    match &mut model.screen {
+    (model.view.browse.preview, model.view.browse.previewed) = (None, None);
+    match &mut model.view.screen {
         Screen::Edit(edit) if edit.at.set == set => edit.at = new(edit.at).unwrap_or(edit.at),
         Screen::Case(case) if case.at.set == set => match new(case.at) {
             Some(at) => case.at = at,
-            None => model.screen = Screen::Browse,
+            None => model.view.screen = Screen::Browse,
         },
         _ => {}
     }
@@ -130,8 +132,8 @@ fn move_cases(model: &mut Model, set: usize, new: impl Fn(CaseRef) -> Option<Cas
 
 /// Re-evaluates cases of a set: immediately if there are few attempts, otherwise in the background.
 pub(crate) fn reevaluate_cases(model: &mut Model, set: usize, cases: Vec<CaseRef>) -> Vec<Effect> {
-    let SetState::Ready(file, digest) = &model.sets[set].state else { return Vec::new() };
-    let (file, digest, notes) = (file.clone(), digest.clone(), model.sets[set].notes.clone());
+    let SetState::Ready(file, digest) = &model.view.sets[set].state else { return Vec::new() };
+    let (file, digest, notes) = (file.clone(), digest.clone(), model.view.sets[set].notes.clone());
     let ran = |case: CaseRef| {
         let outcome = real(model).get(case)?;
         Some(CaseAttempts { case, revision: outcome.revision, attempts: outcome.as_they_ran().to_vec() })
@@ -145,7 +147,7 @@ pub(crate) fn reevaluate_cases(model: &mut Model, set: usize, cases: Vec<CaseRef
             show(model, &requested_cases(&cases), found)
         }
         _ => {
-            model.sets[set].reevaluating += 1;
+            model.view.sets[set].reevaluating += 1;
             vec![Effect::Sets(SetEffect::Reevaluate { set, digest, file, notes, cases })]
         }
     }
@@ -158,7 +160,7 @@ pub fn requested_cases(cases: &[CaseAttempts]) -> Vec<(CaseRef, u64)> {
 
 /// The outcomes without the active what-if.
 pub(crate) fn real(model: &Model) -> &crate::explorer::outcomes::Outcomes {
-    model.trial.as_ref().map_or(&model.outcomes, |trial| &trial.before)
+    model.view.trial.as_ref().map_or(&model.view.outcomes, |trial| &trial.before)
 }
 
 /// Re-evaluates attempts with the cases of a file. Cases whose content did not change are left out.
@@ -176,7 +178,7 @@ pub(crate) fn answered(
     requested: &[(CaseRef, u64)],
     results: Reevaluated,
 ) -> Vec<Effect> {
-    let Some(view) = model.sets.get_mut(set) else { return Vec::new() };
+    let Some(view) = model.view.sets.get_mut(set) else { return Vec::new() };
     view.reevaluating = view.reevaluating.saturating_sub(1);
     if !matches!(&view.state, SetState::Ready(_, known) if known == digest) {
         view.is_behind = true;
@@ -199,9 +201,9 @@ fn show(model: &mut Model, requested: &[(CaseRef, u64)], results: Reevaluated) -
     if others.is_empty() {
         return Vec::new();
     }
-    let outcomes = match &mut model.trial {
+    let outcomes = match &mut model.view.trial {
         Some(trial) => Arc::make_mut(&mut trial.before),
-        None => &mut model.outcomes,
+        None => &mut model.view.outcomes,
     };
     for case in others {
         outcomes.reevaluate(case, results.remove(&case));

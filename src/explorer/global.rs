@@ -1,11 +1,10 @@
 //! Functions for commands that are available on every screen.
 
 use crate::domain::Status;
+use crate::explorer::dialogs::confirm::{self, Confirm, Confirmed};
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::TerminalEffect;
 use crate::explorer::model::{Model, Notice, Screen};
-use crate::explorer::overlays::Overlay;
-use crate::explorer::overlays::confirm::{self, Confirmed};
 use serde_json::json;
 
 /// Maximum number of notices in the message log.
@@ -40,7 +39,7 @@ pub(crate) fn tick(model: &mut Model, now: f64) {
 
 /// Quits. Asks for confirmation first if a run would be interrupted or unsaved work lost.
 pub(crate) fn quit(model: &mut Model) -> Vec<Effect> {
-    let asked = matches!(&model.overlay, Some(Overlay::Confirm(confirm)) if confirm.then == Confirmed::Quit);
+    let asked = model.dialog::<Confirm>().is_some_and(|confirm| confirm.then == Confirmed::Quit);
     match what_would_end(model).filter(|_| !asked) {
         Some((title, line)) => confirm::open(model, title, vec![line.into()], Confirmed::Quit),
         None => vec![Effect::Terminal(TerminalEffect::Quit)],
@@ -49,7 +48,7 @@ pub(crate) fn quit(model: &mut Model) -> Vec<Effect> {
 
 /// What quitting would interrupt or lose: the question, and an explanation.
 fn what_would_end(model: &Model) -> Option<(&'static str, &'static str)> {
-    match &model.screen {
+    match &model.view.screen {
         Screen::Edit(edit) if edit.is_changed() => {
             return Some(("The case is not saved. Quit?", "The changes in the editor are lost."));
         }
@@ -121,7 +120,7 @@ pub(crate) fn copy(model: &mut Model) -> Vec<Effect> {
 
 pub(crate) fn editor(model: &mut Model) -> Vec<Effect> {
     let Some(set) = model.current_set() else { return Vec::new() };
-    let path = model.sets[set].path.path.clone();
+    let path = model.view.sets[set].path.path.clone();
     let line = match (model.file(set), model.current_case()) {
         (Some(file), Some(case)) => file.line_of(case.index),
         _ => 1,

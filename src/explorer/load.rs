@@ -27,7 +27,7 @@ pub fn load_set(model: &mut Model, set: usize) -> Effect {
 /// requested again in the meantime: otherwise a file that changes all the time would never be shown.
 pub(crate) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
     let SetLoaded { set, ticket, result } = loaded;
-    let Some(view) = model.sets.get_mut(set).filter(|view| view.exists() && ticket > view.loaded) else {
+    let Some(view) = model.view.sets.get_mut(set).filter(|view| view.exists() && ticket > view.loaded) else {
         return Vec::new();
     };
     view.loaded = ticket;
@@ -37,7 +37,7 @@ pub(crate) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
             view.stubs = stubs;
             view.agent = agent;
             effects.extend(put_notes(model, set, notes));
-            if matches!(&model.sets[set].state, SetState::Ready(_, known) if *known == digest) {
+            if matches!(&model.view.sets[set].state, SetState::Ready(_, known) if *known == digest) {
                 return effects;
             }
             effects.extend(put_file(model, set, file, digest));
@@ -45,7 +45,7 @@ pub(crate) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
         Err(why) => view.state = SetState::Failed(why),
     }
     relist(model);
-    crate::explorer::overlays::jump::find_again(model);
+    crate::explorer::dialogs::jump::find_again(model);
     close_lost_case(model, set);
     effects
 }
@@ -53,11 +53,11 @@ pub(crate) fn set_loaded(model: &mut Model, loaded: SetLoaded) -> Vec<Effect> {
 /// Updates the notes of a set. If they cannot be read, shows the error and keeps the previous ones.
 pub(crate) fn put_notes(model: &mut Model, set: usize, notes: Result<Notes, String>) -> Vec<Effect> {
     match notes {
-        Ok(notes) if *model.sets[set].notes != notes => {
-            model.sets[set].notes = Arc::new(notes);
+        Ok(notes) if *model.view.sets[set].notes != notes => {
+            model.view.sets[set].notes = Arc::new(notes);
             let cases = with_outcomes(model, set);
             let effects = edited_cases::reevaluate_cases(model, set, cases);
-            if !model.browse.query.is_empty() {
+            if !model.view.browse.query.is_empty() {
                 relist(model);
             }
             effects
@@ -69,7 +69,7 @@ pub(crate) fn put_notes(model: &mut Model, set: usize, notes: Result<Notes, Stri
 
 /// Shows a new version of a file. Results move with their cases.
 pub(crate) fn put_file(model: &mut Model, set: usize, file: Arc<SetFile>, digest: String) -> Vec<Effect> {
-    let view = &mut model.sets[set];
+    let view = &mut model.view.sets[set];
     // Pending requests are for an older version of the file.
     view.is_behind |= view.reevaluating > 0;
     let was = view.read.replace(file.clone());
@@ -88,7 +88,7 @@ pub(crate) fn put_file(model: &mut Model, set: usize, file: Arc<SetFile>, digest
 /// Re-evaluates all outcomes of a set if replies for an older version of the file were dropped.
 pub(crate) fn catch_up(model: &mut Model, set: usize) -> Vec<Effect> {
     let is_ready = |view: &SetView| view.is_behind && matches!(view.state, SetState::Ready(..));
-    let Some(view) = model.sets.get_mut(set).filter(|view| is_ready(view)) else { return Vec::new() };
+    let Some(view) = model.view.sets.get_mut(set).filter(|view| is_ready(view)) else { return Vec::new() };
     view.is_behind = false;
     let cases = with_outcomes(model, set);
     edited_cases::reevaluate_cases(model, set, cases)
@@ -96,16 +96,16 @@ pub(crate) fn catch_up(model: &mut Model, set: usize) -> Vec<Effect> {
 
 /// Closes the case screen if its case no longer exists.
 fn close_lost_case(model: &mut Model, set: usize) {
-    if let Some(preview) = &mut model.browse.preview {
+    if let Some(preview) = &mut model.view.browse.preview {
         preview.key = None;
     }
-    let Screen::Case(case) = &mut model.screen else { return };
+    let Screen::Case(case) = &mut model.view.screen else { return };
     let lost = case.at.set == set;
     case.key = None;
     let at = case.at;
     let there = model.file(set).is_some_and(|file| at.index < file.len());
     if lost && !there {
-        model.screen = Screen::Browse;
+        model.view.screen = Screen::Browse;
     }
 }
 
@@ -116,10 +116,10 @@ pub(crate) fn summarised(
     digest: &str,
     summaries: Arc<Vec<CaseSummary>>,
 ) -> Vec<Effect> {
-    let Some(view) = model.sets.get_mut(set) else { return Vec::new() };
+    let Some(view) = model.view.sets.get_mut(set) else { return Vec::new() };
     if matches!(&view.state, SetState::Ready(_, shown) if shown == digest) {
         view.summaries = Some(summaries);
-        if !model.browse.query.is_empty() {
+        if !model.view.browse.query.is_empty() {
             relist(model);
         }
     }
@@ -134,7 +134,7 @@ pub(crate) fn records_changed(model: &mut Model) -> Vec<Effect> {
     model.others_results = model.ticket();
     let mut effects =
         vec![Effect::Results(ResultEffect::ReadAgain(model.others_results, model.read_files()))];
-    if matches!(model.screen, Screen::Runs(_)) {
+    if matches!(model.view.screen, Screen::Runs(_)) {
         effects.push(Effect::History(HistoryEffect::List(model.ticket())));
     }
     effects
@@ -143,7 +143,7 @@ pub(crate) fn records_changed(model: &mut Model) -> Vec<Effect> {
 /// The runs of the shown results, each with the number of its cases.
 fn shown_runs(model: &Model) -> BTreeMap<String, usize> {
     let mut runs = BTreeMap::new();
-    for (run, cases) in (0..model.sets.len()).flat_map(|set| model.outcomes.runs(set)) {
+    for (run, cases) in (0..model.view.sets.len()).flat_map(|set| model.view.outcomes.runs(set)) {
         *runs.entry(run.id.clone()).or_default() += cases;
     }
     runs
@@ -172,9 +172,9 @@ pub(crate) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult
     let is_of_others = ticket <= model.others_results && model.history != Ticket::default();
     model.history = ticket;
     let before = is_of_others.then(|| shown_runs(model));
-    let mut of_sets: Vec<Vec<PastResult>> = model.sets.iter().map(|_| Vec::new()).collect();
+    let mut of_sets: Vec<Vec<PastResult>> = model.view.sets.iter().map(|_| Vec::new()).collect();
     let slots: HashMap<&Path, usize> =
-        model.sets.iter().enumerate().map(|(at, view)| (view.path.path.as_path(), at)).collect();
+        model.view.sets.iter().enumerate().map(|(at, view)| (view.path.path.as_path(), at)).collect();
     let mut results = results.into_iter().peekable();
     while let Some(first) = results.peek() {
         let origin = first.origin.clone();
@@ -185,7 +185,7 @@ pub(crate) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult
         }
     }
     let place = |(set, results): (usize, Vec<PastResult>)| {
-        model.sets[set].past = results;
+        model.view.sets[set].past = results;
         place_waiting(model, set)
     };
     let effects = of_sets.into_iter().enumerate().flat_map(place).collect();
@@ -198,10 +198,10 @@ pub(crate) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult
 
 /// Shows the waiting results whose cases have been read. It does not replace newer results.
 fn place_waiting(model: &mut Model, set: usize) -> Vec<Effect> {
-    let Some(file) = model.sets[set].read.clone() else { return Vec::new() };
-    let notes = model.sets[set].notes.clone();
+    let Some(file) = model.view.sets[set].read.clone() else { return Vec::new() };
+    let notes = model.view.sets[set].notes.clone();
     let (past, waiting) = {
-        let view = &mut model.sets[set];
+        let view = &mut model.view.sets[set];
         (std::mem::take(&mut view.past), std::mem::take(&mut view.waiting))
     };
     let mut cases = Vec::new();
@@ -209,7 +209,7 @@ fn place_waiting(model: &mut Model, set: usize) -> Vec<Effect> {
     for (results, has_content) in [(past, true), (waiting, false)] {
         for mut result in results {
             let Some(index) = result.place_in(&file) else {
-                let view = &mut model.sets[set];
+                let view = &mut model.view.sets[set];
                 if has_content { &mut view.past } else { &mut view.waiting }.push(result);
                 continue;
             };
@@ -229,19 +229,19 @@ fn place_waiting(model: &mut Model, set: usize) -> Vec<Effect> {
 
 /// Whether a run is the one whose result is shown for the case, or a later one.
 fn is_newer(model: &Model, case: CaseRef, run: &RunRef) -> bool {
-    let shown = model.outcomes.get(case).map(|outcome| &outcome.run);
+    let shown = model.view.outcomes.get(case).map(|outcome| &outcome.run);
     shown.is_none_or(|shown| shown.id == run.id || run.started_at() >= shown.started_at())
 }
 
 fn with_outcomes(model: &Model, set: usize) -> Vec<CaseRef> {
-    model.outcomes.cases().map(|(case, _)| case).filter(|case| case.set == set).collect()
+    model.view.outcomes.cases().map(|(case, _)| case).filter(|case| case.set == set).collect()
 }
 
 /// Updates the list of sets with the files that exist now, and loads them all again.
 pub(crate) fn found(model: &mut Model, sets: Vec<SetPath>) -> Vec<Effect> {
     model.is_searching = false;
     let shown = model.listed_sets().count();
-    let known = |set: &SetPath| model.sets.iter().any(|view| view.exists() && view.path == *set);
+    let known = |set: &SetPath| model.view.sets.iter().any(|view| view.exists() && view.path == *set);
     if sets.len() != shown || !sets.iter().all(known) {
         model.put_sets(sets);
         relist(model);
@@ -252,13 +252,13 @@ pub(crate) fn found(model: &mut Model, sets: Vec<SetPath>) -> Vec<Effect> {
 
 /// Moves the cursors to a set, given by its displayed path, and to one of its cases.
 pub fn go_to(model: &mut Model, shown: &str, index: Option<usize>) {
-    let set = model.sets.iter().position(|set| set.path.shown == shown);
+    let set = model.view.sets.iter().position(|set| set.path.shown == shown);
     if let Some(node) = set.and_then(|set| node_of_set(model, set)) {
-        model.browse.node = node;
+        model.view.browse.node = node;
         relist(model);
         let wanted = |case: &CaseRef| Some(case.index) == index;
-        if let Some(at) = model.browse.visible.iter().position(wanted) {
-            model.browse.cursor = at;
+        if let Some(at) = model.view.browse.visible.iter().position(wanted) {
+            model.view.browse.cursor = at;
         }
     }
 }

@@ -6,10 +6,10 @@ use crate::domain::{
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Context;
 use crate::explorer::commands::key::Key;
+use crate::explorer::dialogs::Dialog;
 use crate::explorer::effect::{ReadFiles, RunOverrides};
 use crate::explorer::message::AgentLine;
 use crate::explorer::outcomes::Outcomes;
-use crate::explorer::overlays::Overlay;
 use crate::explorer::screens::browse::state::{Browse, Node};
 use crate::explorer::screens::browse::tree::{first_node, group_of, nodes_of, sorted};
 use crate::explorer::screens::case::body::BodyKey;
@@ -31,7 +31,6 @@ use crate::formats::SetFile;
 use crate::history::{CaseTrends, place};
 use crate::workspace::SetPath;
 use std::borrow::Cow;
-use std::mem::swap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -46,15 +45,8 @@ pub struct Model {
     pub folder: PathBuf,
     /// Whether the search for eval sets in the folder is still in progress.
     pub is_searching: bool,
-    /// The eval sets. A set keeps its index for as long as the explorer is open, even when its file is deleted
-    /// ([`SetState::Gone`]); new sets are appended. [`Browse::nodes`] has the order on the screen.
-    pub sets: Vec<SetView>,
-    /// The latest results of the cases.
-    pub outcomes: Outcomes,
-    /// State of the list of sets and cases. It is retained while other screens are open.
-    pub browse: Browse,
-    /// The current screen.
-    pub screen: Screen,
+    /// The sets on the screen, their results, and what is shown of them.
+    pub view: View,
     /// The past run that is shown in place of the workspace, if one is open.
     pub opened_run: Option<Box<OpenedRun>>,
     /// Whether a run from a file was opened instead of a folder: closing it quits.
@@ -63,8 +55,6 @@ pub struct Model {
     pub is_renewed: bool,
     /// State of the screen of past runs while another screen is open.
     pub runs: RunsScreen,
-    /// The open dialog, if any.
-    pub overlay: Option<Overlay>,
     /// The keys pressed so far of a multi-key command.
     pub pressed: Vec<Key>,
     /// The values last entered in the run options dialog.
@@ -95,12 +85,6 @@ pub struct Model {
     pub history: Ticket,
     /// Ticket of the last request for results that another program may have recorded.
     pub others_results: Ticket,
-    /// The active what-if: a change of criteria that is not written to files.
-    pub trial: Option<Trial>,
-    /// The metric that the user chose for what-if changes of its threshold.
-    pub chosen_metric: Option<String>,
-    /// Key of the comparison that is being built in the background, if any.
-    pub awaited_body: Option<BodyKey>,
     /// The judge that the workspace's configuration names.
     pub judge: Option<String>,
     /// The agents found in the workspace or named in its configuration.
@@ -123,6 +107,47 @@ pub struct Model {
     pub verdicts: Vec<HumanVerdict>,
     /// Increases whenever `verdicts` changes.
     pub verdicts_version: u64,
+}
+
+/// Sets of cases with their results, and what is on the screen of them. The workspace has one; a past run that is opened
+/// has another, which is shown until the run is closed.
+#[derive(Debug)]
+pub struct View {
+    /// The eval sets. A set keeps its index for as long as the explorer is open, even when its file is deleted
+    /// ([`SetState::Gone`]); new sets are appended. [`Browse::nodes`] has the order on the screen.
+    pub sets: Vec<SetView>,
+    /// The latest results of the cases.
+    pub outcomes: Outcomes,
+    /// State of the list of sets and cases. It is retained while other screens are open.
+    pub browse: Browse,
+    /// The current screen.
+    pub screen: Screen,
+    /// The open dialog, if any.
+    pub open_dialog: Option<Box<dyn Dialog>>,
+    /// The active what-if: a change of criteria that is not written to files.
+    pub trial: Option<Trial>,
+    /// The metric that the user chose for what-if changes of its threshold.
+    pub chosen_metric: Option<String>,
+    /// Key of the comparison that is being built in the background, if any.
+    pub awaited_body: Option<BodyKey>,
+}
+
+impl View {
+    /// The list of these sets, without results.
+    pub(crate) fn new(sets: Vec<SetView>) -> View {
+        let nodes = nodes_of(&sets);
+        let node = first_node(&nodes);
+        View {
+            sets,
+            outcomes: Outcomes::default(),
+            browse: Browse::new(nodes, node),
+            screen: Screen::Browse,
+            open_dialog: None,
+            trial: None,
+            chosen_metric: None,
+            awaited_body: None,
+        }
+    }
 }
 
 /// The screens.
@@ -159,35 +184,8 @@ pub struct OpenedRun {
     pub not_run: usize,
     /// The number of its attempts that cannot be shown.
     pub(super) damaged: usize,
-    /// The parts of the model that belong to the workspace.
-    pub(super) workspace: WorkspaceParts,
-}
-
-/// The parts of the model that belong either to the workspace or to the past run that is open.
-#[derive(Debug)]
-pub(super) struct WorkspaceParts {
-    pub(super) sets: Vec<SetView>,
-    pub(super) outcomes: Outcomes,
-    pub(super) browse: Browse,
-    pub(super) screen: Screen,
-    pub(super) trial: Option<Trial>,
-    pub(super) chosen_metric: Option<String>,
-    pub(super) awaited_body: Option<BodyKey>,
-    pub(super) overlay: Option<Overlay>,
-}
-
-impl WorkspaceParts {
-    /// Exchanges these parts with those of the model.
-    pub(super) fn exchange(&mut self, model: &mut Model) {
-        swap(&mut self.sets, &mut model.sets);
-        swap(&mut self.outcomes, &mut model.outcomes);
-        swap(&mut self.browse, &mut model.browse);
-        swap(&mut self.screen, &mut model.screen);
-        swap(&mut self.trial, &mut model.trial);
-        swap(&mut self.chosen_metric, &mut model.chosen_metric);
-        swap(&mut self.awaited_body, &mut model.awaited_body);
-        swap(&mut self.overlay, &mut model.overlay);
-    }
+    /// What is shown again when the run is closed.
+    pub(super) workspace: View,
 }
 
 /// A message that is shown for a limited time and saved in the message log.
@@ -206,30 +204,18 @@ pub struct Notice {
 }
 
 impl Model {
-    /// Whether the trust dialog is open.
-    pub fn is_trust_dialog_open(&self) -> bool {
-        matches!(self.overlay, Some(Overlay::Trust(_)))
-    }
-
     /// Creates the model of a workspace whose sets have not been opened yet.
     pub fn new(title: String, sets: Vec<SetPath>, size: (u16, u16)) -> Model {
-        let sets = sorted(sets);
-        let nodes = nodes_of(&sets);
-        let node = first_node(&nodes);
         Model {
             size,
             title,
             folder: PathBuf::new(),
             is_searching: false,
-            sets,
-            outcomes: Outcomes::default(),
-            browse: Browse::new(nodes, node),
-            screen: Screen::Browse,
+            view: View::new(sorted(sets)),
             opened_run: None,
             is_run_file: false,
             is_renewed: false,
             runs: RunsScreen::default(),
-            overlay: None,
             pressed: Vec::new(),
             run_overrides: RunOverrides::default(),
             run: None,
@@ -245,9 +231,6 @@ impl Model {
             tickets: Tickets::default(),
             history: Ticket::default(),
             others_results: Ticket::default(),
-            trial: None,
-            chosen_metric: None,
-            awaited_body: None,
             judge: None,
             agents: Vec::new(),
             agent_lines: Vec::new(),
@@ -264,25 +247,25 @@ impl Model {
 
     /// Updates the list of sets. Known sets keep their index and state; the cursor of the tree stays on its row.
     pub(crate) fn put_sets(&mut self, sets: Vec<SetPath>) {
-        let row = self.browse.nodes.get(self.browse.node).cloned();
-        for view in &mut self.sets {
+        let row = self.view.browse.nodes.get(self.view.browse.node).cloned();
+        for view in &mut self.view.sets {
             if !sets.iter().any(|path| path.path == view.path.path) {
                 view.state = SetState::Gone;
             }
         }
         for path in sorted(sets) {
-            match self.sets.iter_mut().find(|known| known.path.path == path.path.path) {
+            match self.view.sets.iter_mut().find(|known| known.path.path == path.path.path) {
                 Some(known) => known.appears_again(path.path),
-                None => self.sets.push(path),
+                None => self.view.sets.push(path),
             }
         }
-        self.browse.nodes = nodes_of(&self.sets);
-        let at = row.and_then(|row| self.browse.nodes.iter().position(|other| *other == row));
-        self.browse.node = at.unwrap_or_else(|| first_node(&self.browse.nodes));
-        let sets = &self.sets;
-        self.browse.selected.retain(|case| sets[case.set].exists());
-        if matches!(&self.screen, Screen::Case(case) if !sets[case.at.set].exists()) {
-            self.screen = Screen::Browse;
+        self.view.browse.nodes = nodes_of(&self.view.sets);
+        let at = row.and_then(|row| self.view.browse.nodes.iter().position(|other| *other == row));
+        self.view.browse.node = at.unwrap_or_else(|| first_node(&self.view.browse.nodes));
+        let sets = &self.view.sets;
+        self.view.browse.selected.retain(|case| sets[case.set].exists());
+        if matches!(&self.view.screen, Screen::Case(case) if !sets[case.at.set].exists()) {
+            self.view.screen = Screen::Browse;
         }
     }
 
@@ -293,31 +276,31 @@ impl Model {
 
     /// The context that determines which key bindings apply.
     pub fn context(&self) -> Context {
-        let of_dialog = self.overlay.as_ref().and_then(|overlay| overlay.dialog().context());
+        let of_dialog = self.view.open_dialog.as_ref().and_then(|dialog| dialog.context());
         of_dialog.unwrap_or_else(|| self.screen_context())
     }
 
     /// The context of the screen, without the open dialog.
     pub fn screen_context(&self) -> Context {
-        entry(&self.screen).context
+        entry(&self.view.screen).context
     }
 
     /// The case that commands act on.
     pub fn current_case(&self) -> Option<CaseRef> {
-        match &self.screen {
+        match &self.view.screen {
             Screen::Case(case) => Some(case.at),
             Screen::Edit(edit) => Some(edit.at),
             Screen::Chat(_) => None,
-            _ => self.browse.visible.get(self.browse.cursor).copied(),
+            _ => self.view.browse.visible.get(self.view.browse.cursor).copied(),
         }
     }
 
     /// The set that commands act on.
     pub fn current_set(&self) -> Option<usize> {
-        if let Screen::Chat(chat) = &self.screen {
+        if let Screen::Chat(chat) = &self.view.screen {
             return Some(chat.set);
         }
-        match (self.current_case(), self.browse.nodes.get(self.browse.node)) {
+        match (self.current_case(), self.view.browse.nodes.get(self.view.browse.node)) {
             (Some(case), _) => Some(case.set),
             (None, Some(Node::Set(set))) => Some(*set),
             _ => None,
@@ -326,7 +309,7 @@ impl Model {
 
     /// The sets whose files exist, in the order of the tree.
     pub fn listed_sets(&self) -> impl Iterator<Item = usize> {
-        self.browse.nodes.iter().filter_map(|node| match node {
+        self.view.browse.nodes.iter().filter_map(|node| match node {
             Node::Set(set) => Some(*set),
             Node::All | Node::Group(_) => None,
         })
@@ -337,13 +320,15 @@ impl Model {
         match node {
             Node::All => self.listed_sets().collect(),
             Node::Set(set) => vec![*set],
-            Node::Group(name) => self.listed_sets().filter(|&at| group_of(&self.sets[at]) == *name).collect(),
+            Node::Group(name) => {
+                self.listed_sets().filter(|&at| group_of(&self.view.sets[at]) == *name).collect()
+            }
         }
     }
 
     /// The file of a set, if it is loaded.
     pub fn file(&self, set: usize) -> Option<&Arc<SetFile>> {
-        match &self.sets.get(set)?.state {
+        match &self.view.sets.get(set)?.state {
             SetState::Ready(file, _) => Some(file),
             _ => None,
         }
@@ -373,7 +358,7 @@ impl Model {
             SetState::Ready(file, digest) => Some((view.path.path.clone(), (file.clone(), digest.clone()))),
             _ => None,
         };
-        self.sets.iter().filter_map(read).collect()
+        self.view.sets.iter().filter_map(read).collect()
     }
 
     /// The case that an attempt of a run belongs to. Takes into account that the file may have been edited since the
@@ -381,8 +366,8 @@ impl Model {
     pub fn case_of(&self, run: &RunState, key: AttemptKey) -> Option<CaseRef> {
         let planned = run.plan.cases.get(key.case)?;
         let path = &run.plan.sets[planned.set].path;
-        let set = self.sets.iter().position(|set| set.path.path == *path)?;
-        let index = match &self.sets[set].read {
+        let set = self.view.sets.iter().position(|set| set.path.path == *path)?;
+        let index = match &self.view.sets[set].read {
             Some(file) => place(file, &planned.eval_id, &planned.content)?,
             None => planned.index,
         };
@@ -411,18 +396,18 @@ impl Model {
 
     /// The case whose comparison is visible, on the case screen or in the preview of the list.
     pub fn shown_case(&self) -> Option<&CaseScreen> {
-        match &self.screen {
+        match &self.view.screen {
             Screen::Case(case) => Some(case),
-            Screen::Browse => self.browse.preview.as_deref(),
+            Screen::Browse => self.view.browse.preview.as_deref(),
             _ => None,
         }
     }
 
     /// Mutable version of [`Model::shown_case`].
     pub(crate) fn shown_case_mut(&mut self) -> Option<&mut CaseScreen> {
-        match &mut self.screen {
+        match &mut self.view.screen {
             Screen::Case(case) => Some(case),
-            Screen::Browse => self.browse.preview.as_deref_mut(),
+            Screen::Browse => self.view.browse.preview.as_deref_mut(),
             _ => None,
         }
     }
@@ -430,13 +415,13 @@ impl Model {
     /// The attempt whose comparison is visible.
     pub fn shown_attempt(&self) -> Option<&Arc<EndedAttempt>> {
         let case = self.shown_case()?;
-        self.outcomes.alone(case.at, case.turn).or_else(|| self.whole_attempt())
+        self.view.outcomes.alone(case.at, case.turn).or_else(|| self.whole_attempt())
     }
 
     /// The current attempt of the visible case; never an attempt of a single turn.
     fn whole_attempt(&self) -> Option<&Arc<EndedAttempt>> {
         let case = self.shown_case()?;
-        self.outcomes.get(case.at)?.attempts.get(case.attempt)
+        self.view.outcomes.get(case.at)?.attempts.get(case.attempt)
     }
 
     /// Number of turns of the visible case.
@@ -450,13 +435,13 @@ impl Model {
 
     /// The notes on a case that are stored next to its file.
     pub fn notes(&self, case: CaseRef) -> Option<&CaseNotes> {
-        self.sets.get(case.set)?.notes.of(&self.eval_id(case))
+        self.view.sets.get(case.set)?.notes.of(&self.eval_id(case))
     }
 
     /// Whether something on the screen changes without input, so that frames are drawn regularly.
     pub fn is_animated(&self) -> bool {
         let talking = |chat: &ChatScreen| matches!(chat.status, ChatStatus::Opening | ChatStatus::Working(_));
         self.run.as_ref().is_some_and(|run| run.is_live())
-            || matches!(&self.screen, Screen::Chat(chat) if talking(chat))
+            || matches!(&self.view.screen, Screen::Chat(chat) if talking(chat))
     }
 }

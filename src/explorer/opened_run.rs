@@ -1,18 +1,17 @@
 //! A past run in place of the workspace: its cases and results as they were when it ran. Nothing can be changed in it.
 //!
-//! While a run is open, `sets`, `outcomes`, `browse` and the other parts of the model ([`WorkspaceParts`]) are those of the run; those of
-//! the workspace are kept aside. Messages about the workspace are applied to its own parts.
+//! While a run is open, [`Model::view`] is that of the run, which has that of the workspace behind it. Messages about the
+//! workspace are applied to the latter.
 
 use crate::domain::{CaseNotes, Quarantine};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::effect::{Effect, ResultEffect, SetEffect};
 use crate::explorer::global;
 use crate::explorer::message::{EditMsg, HistoryMsg, Msg, ResultMsg, RunMsg, SetMsg};
-use crate::explorer::model::{Model, OpenedRun, Screen, WorkspaceParts};
+use crate::explorer::model::{Model, OpenedRun, Screen, View};
 use crate::explorer::outcomes::Outcomes;
 use crate::explorer::screens::browse::relist;
-use crate::explorer::screens::browse::state::Browse;
-use crate::explorer::screens::browse::tree::{first_node, nodes_of};
+
 use crate::explorer::set_view::{SetState, SetView};
 use crate::explorer::what_if;
 use crate::formats::Notes;
@@ -22,7 +21,8 @@ use std::sync::Arc;
 
 /// Shows the cases of a run in place of the workspace, unless the screen on which it was chosen was left in the meantime.
 pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Vec<Effect> {
-    let is_awaited = matches!(model.screen, Screen::Runs(_) | Screen::Trends(_)) && model.overlay.is_none();
+    let is_awaited =
+        matches!(model.view.screen, Screen::Runs(_) | Screen::Trends(_)) && model.view.open_dialog.is_none();
     if !is_awaited && !model.is_run_file {
         return Vec::new();
     }
@@ -44,22 +44,10 @@ pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Ve
             ..SetView::new(SetPath::of_file(&of_run.path, &model.folder))
         });
     }
-    let nodes = nodes_of(&sets);
-    let node = first_node(&nodes);
-    let (hidden, order) = (model.browse.hidden.clone(), model.browse.order);
-    let browse = Browse { hidden, order, ..Browse::new(nodes, node) };
-    let (trial, chosen_metric, awaited_body, overlay) = (None, None, None, None);
-    let mut workspace = WorkspaceParts {
-        sets,
-        outcomes,
-        browse,
-        screen: Screen::Browse,
-        trial,
-        chosen_metric,
-        awaited_body,
-        overlay,
-    };
-    workspace.exchange(model);
+    let mut view = View { outcomes, ..View::new(sets) };
+    view.browse.hidden = model.view.browse.hidden.clone();
+    view.browse.order = model.view.browse.order;
+    let workspace = std::mem::replace(&mut model.view, view);
     model.opened_run = Some(Box::new(OpenedRun { run: past.run, name, not_run, damaged, workspace }));
     relist(model);
     if damaged > 0 {
@@ -101,8 +89,8 @@ pub(crate) fn renew(model: &mut Model, past: PastRun, outcomes: Outcomes) -> Vec
     // The text of a case is in the record of its attempt.
     for (set, of_run) in past.sets.into_iter().enumerate() {
         let (digest, file) = (digest.clone(), of_run.file);
-        model.sets[set].state = SetState::Ready(file.clone(), digest.clone());
-        model.sets[set].read = Some(file.clone());
+        model.view.sets[set].state = SetState::Ready(file.clone(), digest.clone());
+        model.view.sets[set].read = Some(file.clone());
         effects.push(Effect::Sets(SetEffect::Summarise { set, digest, file }));
     }
     show_attempt(model, shown_attempt);
@@ -112,8 +100,8 @@ pub(crate) fn renew(model: &mut Model, past: PastRun, outcomes: Outcomes) -> Vec
 
 /// Whether a run has the cases of the open one, at the same positions.
 fn has_same_cases(model: &Model, past: &PastRun) -> bool {
-    past.sets.len() == model.sets.len()
-        && past.sets.iter().zip(&model.sets).all(|(of_run, view)| {
+    past.sets.len() == model.view.sets.len()
+        && past.sets.iter().zip(&model.view.sets).all(|(of_run, view)| {
             let read = view.read.as_ref().filter(|_| view.path.path == of_run.path);
             read.is_some_and(|file| file.eval_ids().eq(of_run.file.eval_ids()))
         })
@@ -121,14 +109,14 @@ fn has_same_cases(model: &Model, past: &PastRun) -> bool {
 
 /// Shows other outcomes of the same cases. While criteria are tried, these are tried on them.
 fn replace_outcomes(model: &mut Model, mut outcomes: Outcomes) -> Vec<Effect> {
-    let before = match &mut model.trial {
+    let before = match &mut model.view.trial {
         Some(trial) => {
             outcomes.keep_revisions(&trial.before);
             std::mem::replace(&mut trial.before, Arc::new(outcomes))
         }
         None => {
-            outcomes.keep_revisions(&model.outcomes);
-            Arc::new(std::mem::replace(&mut model.outcomes, outcomes))
+            outcomes.keep_revisions(&model.view.outcomes);
+            Arc::new(std::mem::replace(&mut model.view.outcomes, outcomes))
         }
     };
     let mut effects = what_if::rescore(model);
@@ -139,13 +127,13 @@ fn replace_outcomes(model: &mut Model, mut outcomes: Outcomes) -> Vec<Effect> {
 /// The number of the attempt whose comparison is visible.
 fn number_of_shown_attempt(model: &Model) -> Option<u32> {
     let case = model.shown_case()?;
-    Some(model.outcomes.get(case.at)?.attempts.get(case.attempt)?.key.attempt)
+    Some(model.view.outcomes.get(case.at)?.attempts.get(case.attempt)?.key.attempt)
 }
 
 /// Shows the attempt with this number: others may have been added before it.
 fn show_attempt(model: &mut Model, number: Option<u32>) {
     let position = model.shown_case().and_then(|case| {
-        let attempts = &model.outcomes.get(case.at)?.attempts;
+        let attempts = &model.view.outcomes.get(case.at)?.attempts;
         attempts.iter().position(|attempt| Some(attempt.key.attempt) == number)
     });
     if let Some(case) = model.shown_case_mut() {
@@ -171,10 +159,10 @@ fn quarantines(of_run: Vec<(String, Quarantine)>) -> Notes {
 
 /// Closes the open run, and shows the workspace as it was left. Does nothing if no run is open.
 pub(crate) fn close(model: &mut Model) {
-    if let Some(mut opened) = model.opened_run.take() {
-        opened.workspace.exchange(model);
+    if let Some(opened) = model.opened_run.take() {
+        model.view = opened.workspace;
         // The lines that were awaited may have arrived for the run.
-        model.awaited_body = None;
+        model.view.awaited_body = None;
         if let Some(case) = model.shown_case_mut() {
             case.key = None;
         }
@@ -193,9 +181,9 @@ pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
 /// Applies `change` to the workspace, although a run may be open.
 pub(crate) fn in_workspace<T>(model: &mut Model, change: impl FnOnce(&mut Model) -> T) -> T {
     let Some(mut opened) = model.opened_run.take() else { return change(model) };
-    opened.workspace.exchange(model);
+    std::mem::swap(&mut model.view, &mut opened.workspace);
     let result = change(model);
-    opened.workspace.exchange(model);
+    std::mem::swap(&mut model.view, &mut opened.workspace);
     model.opened_run = Some(opened);
     result
 }
@@ -216,7 +204,7 @@ pub(crate) fn is_about_workspace(model: &Model, msg: &Msg) -> bool {
             | ResultMsg::CriteriaPlanned(..),
         ) => true,
         Msg::Results(ResultMsg::Rescored(ticket, _)) => {
-            let pending = model.trial.as_ref().and_then(|trial| trial.pending);
+            let pending = model.view.trial.as_ref().and_then(|trial| trial.pending);
             pending.is_none_or(|(pending, _)| pending != *ticket)
         }
         _ => false,
@@ -289,23 +277,23 @@ mod tests {
     #[test]
     fn newer_results_leave_the_cursor_and_the_attempt_where_they_are() {
         let mut model = opened(run("r1", &[("a", &[]), ("b", &[(2, Status::Failed)]), ("c", &[])]));
-        model.browse.cursor = 1;
+        model.view.browse.cursor = 1;
         let at = CaseRef { set: 0, index: 1 };
         crate::explorer::screens::case::open(&mut model, at, crate::explorer::CaseOrigin::List);
         renewed(
             &mut model,
             run("r2", &[("a", &[PASSED]), ("b", &[PASSED, (2, Status::Failed)]), ("c", &[])]),
         );
-        let Screen::Case(case) = &model.screen else { panic!("the case was closed") };
+        let Screen::Case(case) = &model.view.screen else { panic!("the case was closed") };
         assert_eq!((case.at, case.attempt), (at, 1), "attempt 2 is the second one now");
-        assert_eq!((model.browse.cursor, model.outcomes.totals(0).passed), (1, 1));
+        assert_eq!((model.view.browse.cursor, model.view.outcomes.totals(0).passed), (1, 1));
         assert_eq!(model.opened_run.as_ref().unwrap().run.id, "r2");
     }
 
     #[test]
     fn results_that_did_not_change_keep_their_revision() {
         let mut model = opened(run("r1", &[("a", &[]), ("b", &[FAILED]), ("c", &[PASSED])]));
-        let shown = |model: &Model, index| model.outcomes.get(CaseRef { set: 0, index }).unwrap().shown;
+        let shown = |model: &Model, index| model.view.outcomes.get(CaseRef { set: 0, index }).unwrap().shown;
         let before = (shown(&model, 1), shown(&model, 2));
         renewed(&mut model, run("r2", &[("a", &[PASSED]), ("b", &[FAILED]), ("c", &[FAILED])]));
         assert_eq!(shown(&model, 1), before.0);
@@ -315,9 +303,9 @@ mod tests {
     #[test]
     fn another_run_is_opened_from_its_beginning() {
         let mut model = opened(run("r1", &[("a", &[]), ("b", &[FAILED])]));
-        model.browse.cursor = 1;
+        model.view.browse.cursor = 1;
         renewed(&mut model, run("r2", &[("a", &[PASSED]), ("x", &[FAILED])]));
-        assert_eq!(model.eval_id(model.browse.visible[1]), "x");
-        assert_eq!((model.browse.cursor, model.outcomes.totals(0).failed), (0, 1));
+        assert_eq!(model.eval_id(model.view.browse.visible[1]), "x");
+        assert_eq!((model.view.browse.cursor, model.view.outcomes.totals(0).failed), (0, 1));
     }
 }

@@ -47,11 +47,11 @@ impl Model {
     pub fn runs_words(&self, sets: &[usize]) -> Option<String> {
         let runs: BTreeSet<(Option<i64>, &str)> = sets
             .iter()
-            .flat_map(|set| self.outcomes.runs(*set))
+            .flat_map(|set| self.view.outcomes.runs(*set))
             .map(|(run, _)| (run.started_at().map(|time| (time * 1e6) as i64), run.id.as_str()))
             .collect();
         let (_, newest) = runs.last()?;
-        let mut all = sets.iter().flat_map(|set| self.outcomes.runs(*set)).map(|(run, _)| run);
+        let mut all = sets.iter().flat_map(|set| self.view.outcomes.runs(*set)).map(|(run, _)| run);
         let newest = self.run_words(all.find(|run| run.id == *newest)?);
         Some(match runs.len() {
             1 => newest,
@@ -64,9 +64,9 @@ impl Model {
 
     /// Whether the results of a set are from runs with different criteria, as far as the runs are known.
     fn has_mixed_criteria(&self, set: usize) -> bool {
-        let Some(path) = self.sets.get(set).map(|set| &set.path.path) else { return false };
+        let Some(path) = self.view.sets.get(set).map(|set| &set.path.path) else { return false };
         let head = |id: &str| self.trends.runs.iter().find(|head| head.run_id == id);
-        let mut heads = self.outcomes.runs(set).filter_map(|(run, _)| head(&run.id));
+        let mut heads = self.view.outcomes.runs(set).filter_map(|(run, _)| head(&run.id));
         let Some(first) = heads.next() else { return false };
         heads.any(|head| head.has_other_criteria(first, path))
     }
@@ -80,7 +80,7 @@ impl Model {
     /// new result yet.
     pub fn is_superseded(&self, case: CaseRef) -> bool {
         let Some(run) = self.live_run() else { return false };
-        let shown = self.outcomes.get(case).map(|outcome| outcome.run.id.as_str());
+        let shown = self.view.outcomes.get(case).map(|outcome| outcome.run.id.as_str());
         shown != Some(run.plan.run_id.as_str()) && self.planned_in_run(case).is_some()
     }
 
@@ -94,7 +94,7 @@ impl Model {
     /// Position of a case in the plan of the current run.
     fn planned_in_run(&self, case: CaseRef) -> Option<usize> {
         let run = self.run.as_ref()?;
-        let path = &self.sets.get(case.set)?.path.path;
+        let path = &self.view.sets.get(case.set)?.path.path;
         let eval_id = self.eval_id(case);
         run.plan
             .cases

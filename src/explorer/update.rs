@@ -3,6 +3,7 @@
 use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::commands::keymap::{Meaning, elsewhere, resolve};
 use crate::explorer::commands::{Command, Context};
+use crate::explorer::dialogs::{self, causes};
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::{ResultEffect, SetEffect};
 use crate::explorer::message::EditMsg;
@@ -11,13 +12,13 @@ use crate::explorer::message::ResultMsg;
 use crate::explorer::message::SetMsg;
 use crate::explorer::message::{Mouse, Msg};
 use crate::explorer::model::Model;
-use crate::explorer::overlays::{self, Overlay, causes};
 use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::screens::{
     TextEntry, browse, case, chat, comparison, edit, entry, queue, run, runs, trends,
 };
 use crate::explorer::{authoring, edited_cases, global, load, opened_run, watching, what_if};
 use crate::history::PastResults;
+use std::any::TypeId;
 
 /// Applies a message to the model. Returns the effects to execute.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
@@ -148,7 +149,7 @@ fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
 
 /// Opens the first case with this id in the run that was opened.
 fn open_case(model: &mut Model, id: &str) {
-    let found = model.browse.visible.iter().find(|case| model.eval_id(**case) == id).copied();
+    let found = model.view.browse.visible.iter().find(|case| model.eval_id(**case) == id).copied();
     match found {
         Some(case) => case::open(model, case, CaseOrigin::List),
         None => drop(global::notify(model, format!("the run has no case {id}"), true)),
@@ -180,20 +181,20 @@ fn past_runs(model: &mut Model, msg: HistoryMsg) -> Vec<Effect> {
 }
 
 /// The open screen and the open dialog.
-fn place(model: &Model) -> (Context, Option<std::mem::Discriminant<Overlay>>) {
-    (model.screen_context(), model.overlay.as_ref().map(std::mem::discriminant))
+fn place(model: &Model) -> (Context, Option<TypeId>) {
+    (model.screen_context(), model.view.open_dialog.as_deref().map(dialogs::kind))
 }
 
 /// The text field of the screen, if keys are sent to it.
 fn text_of_screen(model: &Model) -> Option<&'static TextEntry> {
-    let text = entry(&model.screen).text.as_ref()?;
-    (model.overlay.is_none() && (text.takes)(model)).then_some(text)
+    let text = entry(&model.view.screen).text.as_ref()?;
+    (model.view.open_dialog.is_none() && (text.takes)(model)).then_some(text)
 }
 
 /// Handles a key: as text in a text field, otherwise as a command or part of a key sequence.
 fn key_pressed(model: &mut Model, key: Key) -> Vec<Effect> {
-    if overlays::takes_text(model) {
-        return overlays::key(model, key);
+    if dialogs::takes_text(model) {
+        return dialogs::key(model, key);
     }
     let text = text_of_screen(model);
     if let Some(text) = text.filter(|text| !text.commands_first) {
@@ -217,7 +218,7 @@ fn key_pressed(model: &mut Model, key: Key) -> Vec<Effect> {
 
 /// Shows that keys are not bound here, and what they do elsewhere.
 fn unbound(model: &mut Model, pressed: &[Key]) -> Vec<Effect> {
-    if model.overlay.is_some() {
+    if model.view.open_dialog.is_some() {
         return Vec::new();
     }
     let keys = pressed.iter().map(Key::to_string).collect::<Vec<_>>().join(" ");
@@ -231,17 +232,17 @@ fn unbound(model: &mut Model, pressed: &[Key]) -> Vec<Effect> {
 fn pasted(model: &mut Model, text: &str) -> Vec<Effect> {
     match text_of_screen(model) {
         Some(field) => (field.paste)(model, text),
-        None => overlays::paste(model, text),
+        None => dialogs::paste(model, text),
     }
     Vec::new()
 }
 
 fn mouse_used(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
-    if model.overlay.is_none() {
-        return (entry(&model.screen).mouse)(model, mouse);
+    if model.view.open_dialog.is_none() {
+        return (entry(&model.view.screen).mouse)(model, mouse);
     }
     if let Some(motion) = mouse.kind.wheel() {
-        overlays::scroll(model, motion);
+        dialogs::scroll(model, motion);
     }
     Vec::new()
 }

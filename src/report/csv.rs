@@ -1,12 +1,16 @@
 //! A table for spreadsheets: one row per attempt, two columns per metric.
 
-use super::{attempts_in_order, metric_names};
+use super::attempts::{attempts_in_order, metric_names};
+use super::format::{BASE, ReportFormat};
 use crate::domain::{EndedAttempt, RunState, ToolCounts, clean};
 use crate::formats::REPORT_COLUMNS;
 use std::io::{self, Write};
 
+/// A table with one row per attempt.
+pub(super) const REPORT: ReportFormat = ReportFormat { name: "csv", write: write_csv_report, ..BASE };
+
 /// Writes the report of a run. Errors: those of `out`, and attempts that cannot be read.
-pub(super) fn write_csv_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
+fn write_csv_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let metrics = metric_names(state);
     let mut writer = csv::Writer::from_writer(out);
     let mut head: Vec<String> = REPORT_COLUMNS.iter().map(ToString::to_string).collect();

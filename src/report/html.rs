@@ -1,8 +1,10 @@
 //! One self-contained page: no scripts, fonts or links. All external data is escaped.
 
+use super::attempts::{attempts_in_order, no_score_words, titled};
 use super::failures::{change_for, failed_cases, groups_headline, groups_of, listed_groups, percent};
+use super::format::{BASE, ReportFormat};
 use super::open_command::{export_command, open_command};
-use super::{MODEL_ERROR_SIGN, attempts_in_order, no_score_words, run_remarks, titled, why_not_counted};
+use super::remarks::{MODEL_ERROR_SIGN, run_remarks, why_not_counted};
 use crate::analysis::repeated_passes;
 use crate::domain::{
     EndedAttempt, Invocation, MetricResult, ModelError, RunState, Status, clean, compared_texts, score_text,
@@ -22,8 +24,11 @@ const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;ma
     @media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#16181c}td,th{border-color:#333}\
     .passed{color:#4cc38a}.failed{color:#ff6b6b}.errored{color:#d58cf0}.not_evaluated{color:#e0b450}}";
 
+/// One HTML page without scripts.
+pub(super) const REPORT: ReportFormat = ReportFormat { name: "html", write: write_html_report, ..BASE };
+
 /// Writes the report of a run. Errors: those of `to`, and attempts that cannot be read.
-pub(super) fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io::Result<()> {
+fn write_html_report(state: &RunState, to: &mut dyn io::Write) -> io::Result<()> {
     let mut out = String::from("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n");
     let _ = writeln!(

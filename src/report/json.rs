@@ -1,14 +1,26 @@
 //! The JSON report (DESIGN section 5). Missing values are null. Cases are in the file's order.
 
+use super::attempts::{attempts_in_order, cases_not_run};
 use super::failures::{change_for, failed_cases, groups_of};
+use super::format::{BASE, ReportFormat};
 use super::json_case::WrittenCase;
-use super::{attempts_in_order, cases_not_run};
 use crate::analysis::{FailureGroup, PassCount, RepeatedPass, count_of, pass_rate, repeated_passes};
 use crate::domain::{RunState, Status};
 use crate::formats::json::write_with_list;
 use crate::metrics::{Aggregate, aggregates};
 use serde_json::{Value, json};
 use std::io::{self, Write};
+
+/// evaltrail's own format, with all results.
+pub(super) const REPORT: ReportFormat = ReportFormat {
+    name: "json",
+    write: |state, out| {
+        write_json_report(state, out)?;
+        out.write_all(b"\n")
+    },
+    write_comparison: Some(|compared, out| writeln!(out, "{:#}", compared.json())),
+    ..BASE
+};
 
 /// Writes the report of a run, indented. Errors: those of `out`, and attempts that cannot be read.
 pub fn write_json_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {

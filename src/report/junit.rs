@@ -1,7 +1,9 @@
 //! JUnit XML, valid for any input: one test suite per eval set, one test case per attempt.
 
+use super::attempts::cases_not_run;
+use super::format::{BASE, ReportFormat};
 use super::open_command::open_command;
-use super::{cases_not_run, why_not_counted};
+use super::remarks::why_not_counted;
 use crate::domain::{AttemptSummary, RunState, Status, clean};
 use quick_xml::Writer;
 use quick_xml::events::{BytesText, Event};
@@ -11,8 +13,12 @@ use std::io::{self, Write};
 /// The element of a test without a verdict.
 const SKIPPED: &str = "skipped";
 
+/// JUnit XML, for CI.
+pub(super) const REPORT: ReportFormat =
+    ReportFormat { name: "junit", alias: "xml", write: write_junit_report, ..BASE };
+
 /// Writes the report of a run. Errors: those of `out`.
-pub(super) fn write_junit_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
+fn write_junit_report(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = Writer::new_with_indent(out, b' ', 2);
     writer.write_event(Event::Decl(quick_xml::events::BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let (totals, not_counted, not_run) = (state.totals, state.not_counted(), cases_not_run(state).count());

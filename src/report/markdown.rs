@@ -1,10 +1,13 @@
 //! A summary for a pull request: counts, metrics, and the cases that did not pass with the reason.
 
+use super::attempts::{attempts_in_order, no_score_words, titled};
 use super::failures::{change_for, failed_cases, groups_headline, groups_of, listed_groups, percent};
+use super::format::{BASE, ReportFormat};
+use super::markdown_cell::cell;
 use super::open_command::{export_command, open_command};
-use super::{attempts_in_order, no_score_words, run_remarks, titled, why_not_counted, why_with_remarks};
+use super::remarks::{run_remarks, why_not_counted, why_with_remarks};
 use crate::analysis::repeated_passes;
-use crate::domain::{EndedAttempt, RunState, Status, clean_line, statistic_text};
+use crate::domain::{EndedAttempt, RunState, Status, statistic_text};
 use crate::formats::MARKDOWN_TITLE;
 use crate::metrics::{Aggregate, aggregates};
 use std::fmt::Write;
@@ -17,8 +20,17 @@ const GROUPS_LISTED: usize = 20;
 /// Maximum number of cases that are named for a cause.
 const NAMED_OF_GROUP: usize = 3;
 
+/// A summary for a pull request.
+pub const REPORT: ReportFormat = ReportFormat {
+    name: "markdown",
+    alias: "md",
+    write: |state, out| out.write_all(markdown_report(state).as_bytes()),
+    write_comparison: Some(|compared, out| out.write_all(compared.markdown().as_bytes())),
+    ..BASE
+};
+
 /// The report of a run.
-pub(super) fn markdown_report(state: &RunState) -> String {
+fn markdown_report(state: &RunState) -> String {
     let totals = state.totals;
     let mut out = format!("{MARKDOWN_TITLE}\n\n");
     let counts: Vec<String> = totals
@@ -149,80 +161,5 @@ fn metrics_table(metrics: &[Aggregate], out: &mut String) {
             number(of.p90),
             number(of.p95)
         );
-    }
-}
-
-/// An HTML comment, which is invisible and separates characters that would form a reference.
-const APART: &str = "<!-- -->";
-
-/// Escapes a text, so that it contains no markup, HTML, mention, reference, link or line break.
-pub(super) fn cell(text: &str) -> String {
-    const LONGEST: usize = 300;
-    let line = clean_line(text);
-    let mut out = String::with_capacity(line.len() + 8);
-    // Number of letters and digits of the word so far, and whether all are hexadecimal, as in a commit's hash.
-    let (mut word, mut is_hexadecimal) = (0, true);
-    let mut chars = line.chars().take(LONGEST).peekable();
-    while let Some(c) = chars.next() {
-        match c.is_ascii_alphanumeric() {
-            true => (word, is_hexadecimal) = (word + 1, is_hexadecimal && c.is_ascii_hexdigit()),
-            false => (word, is_hexadecimal) = (0, true),
-        }
-        match c {
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '!' | '#' | '~' => out.extend(['\\', c]),
-            c => out.push(c),
-        }
-        let begins_reference = matches!(c, '@' | '#' | '!' | '~' | '%' | '$' | ':' | '.' | '-' | '&');
-        let goes_on = chars.peek().is_some_and(|next| next.is_alphanumeric() || *next == '/');
-        // Seven digits are recognised as a commit.
-        if begins_reference && goes_on || is_hexadecimal && word == 6 {
-            out.push_str(APART);
-        }
-    }
-    if line.chars().count() > LONGEST {
-        out.push('…');
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_in_a_cell_is_a_mention_a_reference_or_a_link() {
-        for (text, reference) in [
-            ("thanks @all", "@all"),
-            ("see org/repo#12", "#12"),
-            ("GH-12", "GH-12"),
-            ("!34 of gitlab", "!34"),
-            ("https://evil.example/x", "https://"),
-            ("www.evil.example", "www.evil"),
-            ("me@evil.example", "@evil"),
-            ("at deadbeefcafe", "deadbee"),
-        ] {
-            assert!(!cell(text).contains(reference), "{}", cell(text));
-            assert_eq!(
-                cell(text).replace(APART, "").replace('\\', ""),
-                text,
-                "the visible text is unchanged"
-            );
-        }
-        assert_eq!(cell("took 0.5 s: fine"), "took 0.<!-- -->5 s: fine");
-    }
-
-    #[test]
-    fn nothing_in_a_cell_is_markup() {
-        let said = cell("a|b <img src=x onerror=y> [x](http://y) @all `c` **d**\nnext");
-        assert!(
-            !said.contains('\n')
-                && !said.replace(APART, "").contains('<')
-                && !said.contains("@all")
-                && said.contains("\\[x\\](http:")
-        );
-        assert!(said.contains("a\\|b") && said.contains("\\*\\*d\\*\\*"), "{said}");
     }
 }

@@ -1,9 +1,10 @@
 //! Text output for a terminal or a log.
 
+use super::attempts::titled;
 use super::failures::{
     FailedCase, ListedGroup, change_for, failed_cases, groups_headline, groups_of, listed_groups, percent,
 };
-use super::{MODEL_ERROR_SIGN, titled, why_not_counted};
+use super::remarks::{MODEL_ERROR_SIGN, why_not_counted};
 use crate::analysis::{PassCount, RepeatedPass, RepeatedPasses, repeated_passes};
 use crate::domain::{
     AgentSpec, AttemptSummary, Criterion, EndedAttempt, MetricSummary, RunState, Status, clean_line,
@@ -294,7 +295,7 @@ fn judged(state: &RunState, paint: Paint) -> String {
 
 /// How the calls of tools were answered, and how many conversations ended without an answer of the agent.
 fn endings(state: &RunState, paint: Paint) -> String {
-    super::run_remarks(state).iter().map(|words| paint.faint(words) + "\n").collect()
+    super::remarks::run_remarks(state).iter().map(|words| paint.faint(words) + "\n").collect()
 }
 
 /// pass@k and pass^k, and the number of flaky cases; empty if cases were not repeated.

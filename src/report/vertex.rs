@@ -1,7 +1,8 @@
 //! Vertex's formats: the metrics table and summary of `EvalTask`, and the newer client's `EvaluationResult`.
 
+use super::attempts::{attempts_in_order, metric_names, titled};
 use super::csv::text as cell_text;
-use super::{attempts_in_order, metric_names, titled};
+use super::format::{BASE, ReportFormat};
 use crate::domain::MetricSummary;
 use crate::domain::{Attempt, EndedAttempt, Invocation, MetricResult, RunState, Status, plain_json};
 use crate::formats::json::write_with_list;
@@ -12,15 +13,30 @@ use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use std::sync::Arc;
 
+/// Vertex's metrics table as JSON Lines, or as CSV.
+pub(super) const METRICS_TABLE: ReportFormat =
+    ReportFormat { name: "vertex", write: write_metrics_table, write_csv: Some(write_metrics_csv), ..BASE };
+
+/// Vertex's summary of metrics.
+pub(super) const SUMMARY: ReportFormat = ReportFormat {
+    name: "vertex-summary",
+    write: |state, out| writeln!(out, "{:#}", summary(state)),
+    ..BASE
+};
+
+/// The newer client's `EvaluationResult`.
+pub(super) const EVALUATION_RESULT: ReportFormat =
+    ReportFormat { name: "evaluation-result", write: write_evaluation_result, ..BASE };
+
 /// Writes the metrics table, one row per line: a column that marks the file as a report ([`REPORT_KEY`]), the data set's
 /// columns, then `<metric>/score` and `<metric>/explanation`.
-pub(super) fn write_metrics_table(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
+fn write_metrics_table(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let names = metric_names(state);
     attempts_in_order(state).try_for_each(|attempt| writeln!(out, "{}", plain_json(row(&attempt, &names)?)))
 }
 
 /// Writes the metrics table as CSV, with the columns of [`write_metrics_table`].
-pub(super) fn write_metrics_csv(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
+fn write_metrics_csv(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let names = metric_names(state);
     let mut writer = csv::Writer::from_writer(out);
     let head = std::iter::once(&REPORT_KEY).chain(COLUMNS).map(|name| cell_text(name));
@@ -86,7 +102,7 @@ fn response(turn: &Invocation) -> Option<String> {
 
 /// `summary_metrics`: row count, mean and sample deviation of each metric. The numbers of valid and of errored rows of
 /// each metric are added, so that errors stay visible, and [`REPORT_KEY`] and the gate.
-pub(super) fn summary(state: &RunState) -> Value {
+fn summary(state: &RunState) -> Value {
     let mut summary = Map::new();
     summary.insert(REPORT_KEY.into(), env!("CARGO_PKG_VERSION").into());
     summary.insert("row_count".into(), state.finished.len().into());
@@ -108,7 +124,7 @@ pub(super) fn summary(state: &RunState) -> Value {
 }
 
 /// Writes the newer client's result file.
-pub(super) fn write_evaluation_result(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
+fn write_evaluation_result(state: &RunState, out: &mut dyn Write) -> io::Result<()> {
     let case = |index: usize| -> io::Result<Option<Value>> {
         let of_case: Vec<Value> = state
             .attempts_of(index)

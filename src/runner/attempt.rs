@@ -1,76 +1,27 @@
 //! Runs one attempt: connects to the agent, runs the conversation and scores it.
 
 use super::conversation::{Interruption, Speaker, Thinking, UnderWay, round, run_turns};
-use super::scoring::{Judged, judged_of};
-use crate::agents::{Admission, Agent, AgentError, Agents, AttemptMemory, ErrorKind, Opening, TurnBudget};
+use super::run_resources::{ProgressSink, RunResources};
+use crate::agents::{Admission, Agent, AgentError, ErrorKind, Opening, TurnBudget};
 use crate::domain::{
-    AgentSpec, Attempt, AttemptKey, Conversation, Criterion, CustomMetric, EndedAttempt, EvalCase,
-    FindingRule, Invocation, MetricResult, Progress, RunPlan, SESSION_STATE_MATCH, Spent, Status, adk_status,
-    case_status,
+    AgentSpec, Attempt, AttemptKey, Conversation, Criterion, CustomMetric, EvalCase, FindingRule, Invocation,
+    MetricResult, Progress, SESSION_STATE_MATCH, Status, adk_status, case_status,
 };
-use crate::formats::{Notes, SetFile};
-use crate::judge::{Judges, Programs, SimulatedUser};
-use crate::metrics::{Evidence, Scorer, is_declared, score, unscored, without_responses};
+use crate::judge::SimulatedUser;
+use crate::metrics::{Evidence, is_declared, score, unscored, without_responses};
 use crate::net::Backoff;
-use crate::process::clock::{SteadyClock, Stopwatch, timeout_without};
-use crate::stubs::{AttemptTools, StubFile};
+use crate::process::clock::{Stopwatch, timeout_without};
+use crate::stubs::AttemptTools;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Mutex, Semaphore};
 
 /// ADK's user id for a case that has none.
 const DEFAULT_USER: &str = "test_user_id";
 
 /// Metrics that can score an attempt in which the agent failed.
 const OF_FAILURES: &[&str] = &["failure", "latency_in_seconds"];
-
-/// The data that all attempts of a run share.
-pub(super) struct Shared {
-    pub(super) plan: Arc<RunPlan>,
-    pub(super) sets: Vec<Arc<SetFile>>,
-    /// The notes of the sets, by set.
-    pub(super) notes: Vec<Notes>,
-    /// The recorded answers of the tools of the sets, by set.
-    stubs: Vec<Arc<StubFile>>,
-    pub(super) agents: Agents,
-    pub(super) programs: Programs,
-    pub(super) judges: Judges,
-    /// The criteria that a judge decides, by set and position.
-    pub(super) judged: Vec<Judged>,
-    /// The scorer of each set.
-    pub(super) scorers: Vec<Scorer>,
-    /// Limits the attempts that are judged at the same time: more of them would only wait for the judge.
-    pub(super) judging: Semaphore,
-    /// The earlier attempts that are re-evaluated.
-    kept: HashMap<AttemptKey, Arc<EndedAttempt>>,
-    /// The clock of the run, so that its duration is measured.
-    clock: SteadyClock,
-    /// A lock for each pinned session id: cases that share a session run one after the other.
-    pinned: Mutex<HashMap<String, Arc<Mutex<()>>>>,
-}
-
-/// Receives the progress of an attempt.
-pub(super) trait Tell: Send {
-    fn tell(&mut self, progress: Progress) -> impl Future<Output = ()> + Send;
-
-    /// The attempt's share of the run's memory. A conversation without a run does not count.
-    fn memory(&self) -> Arc<AttemptMemory> {
-        Arc::default()
-    }
-
-    /// Called after each response of a judge, also of one that simulates a user. If the attempt is cancelled, its results do
-    /// not contain what was spent.
-    fn spends(&mut self, _spent: Spent) {}
-
-    /// Called when the conversation has ended, before the attempt waits for its judges.
-    fn conversation_ended(&mut self) {}
-
-    /// Called when the agent is no longer needed. Releases the attempt's slots, so that another attempt may start.
-    fn agent_is_done(&mut self);
-}
 
 /// The outcome of one try.
 struct TryOutcome {
@@ -82,32 +33,22 @@ struct TryOutcome {
     outcome: Result<(), Interruption>,
 }
 
-impl Shared {
-    pub(super) fn new(
-        plan: Arc<RunPlan>,
-        (sets, notes, stubs): (Vec<Arc<SetFile>>, Vec<Notes>, Vec<Arc<StubFile>>),
-        judges: Judges,
-        kept: HashMap<AttemptKey, Arc<EndedAttempt>>,
-    ) -> Shared {
-        Shared {
-            scorers: plan.sets.iter().map(|set| Scorer::new(&set.criteria)).collect(),
-            judged: plan.sets.iter().map(|set| judged_of(&set.criteria, &judges)).collect(),
-            plan,
-            sets,
-            notes,
-            stubs,
-            agents: Agents::default(),
-            programs: Programs::default(),
-            judging: Semaphore::new(judges.spec().jobs.max(1) as usize),
-            judges,
-            kept,
-            clock: SteadyClock::start(),
-            pinned: Mutex::default(),
-        }
+/// Admits the attempt to its agent. Reports if it has to wait for others.
+async fn admitted(agent: &dyn Agent, opening: &Opening, tell: &mut impl ProgressSink) -> Option<Admission> {
+    let mut admitting = agent.admit(opening);
+    tokio::select! {
+        biased;
+        admission = &mut admitting => return admission,
+        () = std::future::ready(()) => {}
     }
+    let why = "one case at a time, until a call of the agent's tools says to which case it belongs";
+    tell.tell(Progress::Waiting(why.into())).await;
+    admitting.await
+}
 
+impl RunResources {
     /// Runs one attempt to its end. Dropping the future cancels it.
-    pub(super) async fn run(&self, key: AttemptKey, tell: &mut impl Tell) -> Attempt {
+    pub(super) async fn run(&self, key: AttemptKey, tell: &mut impl ProgressSink) -> Attempt {
         let cases = &self.plan.cases;
         let mut attempt =
             Attempt { started: self.clock.now().to_string(), ..Attempt::blank(key, cases.eval_id(key.case)) };
@@ -143,7 +84,13 @@ impl Shared {
     }
 
     /// Runs a scenario: a simulated user talks to the agent.
-    async fn play(&self, attempt: &mut Attempt, case: &EvalCase, scenario: &Value, tell: &mut impl Tell) {
+    async fn play(
+        &self,
+        attempt: &mut Attempt,
+        case: &EvalCase,
+        scenario: &Value,
+        tell: &mut impl ProgressSink,
+    ) {
         attempt.scenario = Some(scenario.clone());
         match SimulatedUser::of(scenario, &self.plan.set_of(attempt.key.case).user) {
             Err(why) => attempt.fail(why),
@@ -165,7 +112,13 @@ impl Shared {
     }
 
     /// Runs one turn of a case on the history that the case expects before it.
-    async fn one_turn(&self, attempt: &mut Attempt, case: &EvalCase, turn: u32, tell: &mut impl Tell) {
+    async fn one_turn(
+        &self,
+        attempt: &mut Attempt,
+        case: &EvalCase,
+        turn: u32,
+        tell: &mut impl ProgressSink,
+    ) {
         attempt.turn = Some(turn);
         let before = turn.saturating_sub(1) as usize;
         let Some(alone) = case.turns().get(before) else {
@@ -184,7 +137,7 @@ impl Shared {
     }
 
     /// Re-evaluates an earlier attempt against the case as it is now.
-    async fn judge_again(&self, attempt: &mut Attempt, case: EvalCase, tell: &mut impl Tell) {
+    async fn judge_again(&self, attempt: &mut Attempt, case: EvalCase, tell: &mut impl ProgressSink) {
         let Some(kept) = self.kept.get(&attempt.key) else {
             return attempt.fail("the attempt to re-evaluate no longer exists; run the case".into());
         };
@@ -210,7 +163,7 @@ impl Shared {
     }
 
     /// Scores the response that is saved in the file.
-    async fn score_saved(&self, attempt: &mut Attempt, case: EvalCase, tell: &mut impl Tell) {
+    async fn score_saved(&self, attempt: &mut Attempt, case: EvalCase, tell: &mut impl ProgressSink) {
         if let Conversation::Scenario(scenario) = &case.conversation {
             attempt.scenario = Some(scenario.clone());
         }
@@ -269,7 +222,7 @@ impl Shared {
         attempt: &mut Attempt,
         case: &EvalCase,
         speaker: Speaker<'_>,
-        tell: &mut impl Tell,
+        tell: &mut impl ProgressSink,
     ) {
         self.converse_after(attempt, case, &[], speaker, tell).await;
     }
@@ -281,7 +234,7 @@ impl Shared {
         case: &EvalCase,
         history: &[Invocation],
         speaker: Speaker<'_>,
-        tell: &mut impl Tell,
+        tell: &mut impl ProgressSink,
     ) {
         attempt.expected = case.turns().into();
         attempt.expected_state = case.final_session_state.clone();
@@ -353,7 +306,7 @@ impl Shared {
         attempt: &Attempt,
         speaker: &Speaker<'_>,
         opening: &Opening,
-        tell: &mut impl Tell,
+        tell: &mut impl ProgressSink,
     ) -> TryOutcome {
         let mut talk = TryOutcome {
             turns: Vec::new(),
@@ -429,19 +382,6 @@ impl Shared {
             attempt.variables = extra.clone();
         }
     }
-}
-
-/// Admits the attempt to its agent. Reports if it has to wait for others.
-async fn admitted(agent: &dyn Agent, opening: &Opening, tell: &mut impl Tell) -> Option<Admission> {
-    let mut admitting = agent.admit(opening);
-    tokio::select! {
-        biased;
-        admission = &mut admitting => return admission,
-        () = std::future::ready(()) => {}
-    }
-    let why = "one case at a time, until a call of the agent's tools says to which case it belongs";
-    tell.tell(Progress::Waiting(why.into())).await;
-    admitting.await
 }
 
 fn opening_of(case: &EvalCase, attempt: u32) -> Opening {

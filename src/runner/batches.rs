@@ -1,8 +1,8 @@
 //! Scores attempts that only have to be computed, many at a time: saved responses and earlier attempts, without judges
 //! and programs. A task and several messages for each of them would take longer than the scores.
 
-use super::attempt::{Shared, Tell};
 use super::report::Report;
+use super::run_resources::{ProgressSink, RunResources};
 use crate::domain::{Attempt, AttemptKey, Progress, Spent};
 use futures_util::FutureExt;
 use std::panic::AssertUnwindSafe;
@@ -15,7 +15,7 @@ const BATCH: usize = 128;
 
 /// Scores attempts in order, in batches. Returns `false` if the dispatcher refused one.
 pub(super) async fn score_batches(
-    shared: &Arc<Shared>,
+    shared: &Arc<RunResources>,
     keys: Vec<AttemptKey>,
     reports: &mpsc::Sender<Report>,
 ) -> bool {
@@ -55,7 +55,7 @@ pub(super) async fn score_batches(
 }
 
 /// Scores one attempt. A panic affects only this attempt.
-fn computed(shared: &Shared, key: AttemptKey) -> Attempt {
+fn computed(shared: &RunResources, key: AttemptKey) -> Attempt {
     let scored = AssertUnwindSafe(shared.run(key, &mut Silent)).catch_unwind().now_or_never();
     let why = match scored {
         Some(Ok(attempt)) => return attempt,
@@ -75,7 +75,7 @@ fn panic_words(panic: &(dyn std::any::Any + Send)) -> String {
 /// Reports no progress: an attempt of a batch has none that a person could see.
 struct Silent;
 
-impl Tell for Silent {
+impl ProgressSink for Silent {
     async fn tell(&mut self, _: Progress) {}
 
     fn agent_is_done(&mut self) {}

@@ -1,7 +1,7 @@
 //! A chat: a conversation of a person with an agent, without a case and without scores.
 
-use super::attempt::Tell;
 use super::conversation::{TurnRequest, UnderWay, run_turn_with};
+use super::run_resources::ProgressSink;
 use crate::agents::{AgentError, Agents, Opening, Session, TurnBudget};
 use crate::domain::{AgentSpec, Content, Invocation, Progress, RunOptions, StubMode, ToolsSpec};
 use crate::stubs::AttemptTools;
@@ -114,7 +114,7 @@ async fn one_turn(
 ) -> Option<ChatEvent> {
     let mut under_way = UnderWay::of(user);
     let before = done.len();
-    let mut telling = Telling(events);
+    let mut telling = ChatProgress(events);
     let budget = TurnBudget::new((RunOptions::default().turn_memory_mb as usize) << 20, &Arc::default());
     let taken = {
         let asked = TurnRequest { number: before + 1, budget, streams: true };
@@ -140,9 +140,9 @@ async fn left(words: &mut mpsc::Receiver<String>) {
     while words.recv().await.is_some() {}
 }
 
-struct Telling<'a>(&'a mpsc::Sender<ChatEvent>);
+struct ChatProgress<'a>(&'a mpsc::Sender<ChatEvent>);
 
-impl Tell for Telling<'_> {
+impl ProgressSink for ChatProgress<'_> {
     async fn tell(&mut self, progress: Progress) {
         let _ = self.0.send(ChatEvent::Progress(progress)).await;
     }

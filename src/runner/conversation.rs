@@ -1,6 +1,6 @@
 //! A conversation with an agent, turn by turn.
 
-use super::attempt::Tell;
+use super::run_resources::ProgressSink;
 use crate::agents::{AgentError, ErrorKind, Session, Turn, TurnBudget, TurnOutcome};
 use crate::domain::{Content, Invocation, Part, Progress, Spent, value_text};
 use crate::formats::adk::{Event, invocation_of};
@@ -165,7 +165,7 @@ pub(super) async fn run_turns(
     (eval_id, tools): (&str, &AttemptTools),
     done: &mut Vec<Invocation>,
     under_way: &mut UnderWay,
-    tell: &mut impl Tell,
+    tell: &mut impl ProgressSink,
 ) -> Result<Duration, Interruption> {
     let mut thought = Duration::ZERO;
     loop {
@@ -201,7 +201,7 @@ pub(super) async fn run_turn_with(
     asked: TurnRequest,
     done: &mut Vec<Invocation>,
     under_way: &mut UnderWay,
-    tell: &mut impl Tell,
+    tell: &mut impl ProgressSink,
 ) -> Result<Duration, AgentError> {
     tools.begin_turn(asked.number);
     let taken = run_turn(session, asked, done, under_way, tell).await;
@@ -220,7 +220,7 @@ async fn run_turn(
     TurnRequest { number, budget, streams }: TurnRequest,
     done: &mut Vec<Invocation>,
     under_way: &mut UnderWay,
-    tell: &mut impl Tell,
+    tell: &mut impl ProgressSink,
 ) -> Result<Duration, AgentError> {
     let began = Stopwatch::start();
     let UnderWay { user, events: seen } = under_way;

@@ -1,9 +1,9 @@
 //! Runs attempts concurrently, each in a task of its own, up to the limit of the plan.
 
-use super::attempt::{Shared, Tell};
 use super::batches::score_batches;
 use super::queue_cases::{QueueRecords, TakenCases};
 use super::report::{Recorded, Report};
+use super::run_resources::{ProgressSink, RunResources};
 use crate::agents::AttemptMemory;
 use crate::domain::{AttemptKey, Progress, RunPlan, Spent};
 use crate::store::CaseQueue;
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 /// The slots of an attempt. They are released together.
 type Room = Arc<Mutex<Option<(OwnedSemaphorePermit, Option<OwnedSemaphorePermit>)>>>;
 
-struct Teller {
+struct ProgressReporter {
     key: AttemptKey,
     /// The slot among all attempts, and the slot of the agent.
     room: Room,
@@ -28,7 +28,7 @@ struct Teller {
     spent: Arc<Mutex<Spent>>,
 }
 
-impl Tell for Teller {
+impl ProgressSink for ProgressReporter {
     async fn tell(&mut self, progress: Progress) {
         let _ = self.reports.send(Report::Progress(self.key, progress)).await;
     }
@@ -56,7 +56,7 @@ impl Tell for Teller {
 /// Starts the outstanding attempts in order as slots become free, until the dispatcher refuses one. With a queue, only those
 /// of the cases that this machine takes from it.
 pub(super) async fn execute(
-    shared: Arc<Shared>,
+    shared: Arc<RunResources>,
     (outstanding_attempts, queue): (Vec<AttemptKey>, Option<Arc<CaseQueue>>),
     reports: mpsc::Sender<Report>,
     (closing, judging_ends): (CancellationToken, CancellationToken),
@@ -114,7 +114,7 @@ pub(super) async fn execute(
 
 /// The attempts of a run that were started, each in a task.
 struct StartedAttempts {
-    shared: Arc<Shared>,
+    shared: Arc<RunResources>,
     reports: mpsc::Sender<Report>,
     /// Cancelled when no attempt may request a judge.
     judging_ends: CancellationToken,
@@ -135,7 +135,7 @@ impl StartedAttempts {
         let room: Room = Arc::new(Mutex::new(Some(slots)));
         let memory = AttemptMemory::of(&shared.agents.memory);
         let ends = (cancel, self.judging_ends.clone());
-        let teller = Teller {
+        let teller = ProgressReporter {
             key,
             room: room.clone(),
             memory: memory.clone(),
@@ -218,9 +218,9 @@ fn pace_of(rate: u32) -> tokio::time::Interval {
 
 /// Runs one attempt in a task of its own, so that a panic affects only this attempt.
 async fn one(
-    shared: Arc<Shared>,
+    shared: Arc<RunResources>,
     (cancel, judging_ends): (CancellationToken, CancellationToken),
-    mut teller: Teller,
+    mut teller: ProgressReporter,
     recorded: oneshot::Sender<Recorded>,
 ) -> Report {
     let (key, is_judged, spent) = (teller.key, teller.is_judged.clone(), teller.spent.clone());

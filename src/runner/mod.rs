@@ -33,6 +33,7 @@ mod redaction;
 mod removed;
 mod report;
 mod results;
+mod run_resources;
 mod scoring;
 mod shards;
 mod start;

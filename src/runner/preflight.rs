@@ -1,6 +1,6 @@
 //! Checks before a run: criteria that cannot be evaluated are reported as warnings. The rest of the run proceeds.
 
-use super::attempt::Shared;
+use super::run_resources::RunResources;
 use crate::domain::Rubric;
 use crate::formats::adk;
 use crate::metrics::criterion_rubrics;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 const LOOKED_INTO: usize = 2000;
 
 /// The warnings: judges that are not available, rubrics that cannot be evaluated.
-pub(super) async fn warnings(shared: &Shared) -> Vec<String> {
+pub(super) async fn warnings(shared: &RunResources) -> Vec<String> {
     let mut found = judges(shared).await;
     found.extend(cache(shared));
     found.extend(rubrics(shared));
@@ -20,7 +20,7 @@ pub(super) async fn warnings(shared: &Shared) -> Vec<String> {
 }
 
 /// Models that do not exist or reject the key, with the metrics that need them.
-async fn judges(shared: &Shared) -> Vec<String> {
+async fn judges(shared: &RunResources) -> Vec<String> {
     let mut by_model: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for metric in shared.judged.iter().flatten().filter_map(|(_, metric)| metric.as_ref().ok()) {
         let names = by_model.entry(shared.judges.who(metric)).or_default();
@@ -39,14 +39,14 @@ async fn judges(shared: &Shared) -> Vec<String> {
 }
 
 /// Responses of judges that are requested, and charged, in each run.
-fn cache(shared: &Shared) -> Option<String> {
+fn cache(shared: &RunResources) -> Option<String> {
     let problem =
         shared.judges.cache_problem().filter(|_| shared.judged.iter().flatten().next().is_some())?;
     Some(format!("responses of judges are not cached, and all are requested: {problem}"))
 }
 
 /// Rubric metrics for which some cases have no rubrics or a duplicate id: the number of cases, and the first one.
-fn rubrics(shared: &Shared) -> Vec<String> {
+fn rubrics(shared: &RunResources) -> Vec<String> {
     let mut found: BTreeMap<&str, (usize, String)> = BTreeMap::new();
     let cases = shared.plan.cases.iter().take(LOOKED_INTO);
     for planned in cases.filter(|case| !shared.judged[case.set].is_empty()) {
@@ -70,7 +70,7 @@ fn rubrics(shared: &Shared) -> Vec<String> {
 }
 
 /// Rubrics of criteria that a judge cannot evaluate.
-fn rubrics_of_criteria(shared: &Shared) -> Vec<String> {
+fn rubrics_of_criteria(shared: &RunResources) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for metric in shared.judged.iter().flatten().filter_map(|(_, metric)| metric.as_ref().ok()) {
         let rubrics = criterion_rubrics(metric.criterion()).unwrap_or_default();
@@ -82,7 +82,7 @@ fn rubrics_of_criteria(shared: &Shared) -> Vec<String> {
 }
 
 /// Rubrics of cases that a judge cannot evaluate or that no metric uses: the number of cases, and the first one.
-fn rubrics_of_cases(shared: &Shared) -> Option<String> {
+fn rubrics_of_cases(shared: &RunResources) -> Option<String> {
     let cases = shared.plan.cases.iter().take(LOOKED_INTO);
     let mut wrong = cases.filter(|case| !shared.judged[case.set].is_empty()).filter_map(|planned| {
         let case = shared.sets[planned.set].case(planned.index).ok()?;

@@ -1,16 +1,15 @@
-//! Scores an attempt with computed metrics, programs and judges. These are methods of `Shared`, which is defined in
-//! attempt.rs and contains the judged criteria that are defined here, so the two modules import each other.
+//! Scores an attempt with computed metrics, programs and judges.
 
-use super::attempt::{Shared, Tell};
+use super::run_resources::{ProgressSink, RunResources};
 use crate::domain::{AgentSpec, Attempt, Criterion, MetricResult, Progress, Status, Variant};
-use crate::judge::{Judges, Judging, JudgingObserver};
-use crate::metrics::{Evidence, JudgedMetric, Unusable, unscored};
+use crate::judge::{Judging, JudgingObserver};
+use crate::metrics::{Evidence, unscored};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use std::collections::HashMap;
 use tokio::sync::Mutex;
 
-impl Shared {
+impl RunResources {
     /// Whether the attempts of a set are only computed: no agent, judge or program is waited for.
     pub(super) fn is_computed(&self, set: usize) -> bool {
         let planned = &self.plan.sets[set];
@@ -23,7 +22,7 @@ impl Shared {
     }
 
     /// Scores an attempt.
-    pub(super) async fn score(&self, attempt: &mut Attempt, tell: &mut impl Tell) {
+    pub(super) async fn score(&self, attempt: &mut Attempt, tell: &mut impl ProgressSink) {
         tell.tell(Progress::Scoring).await;
         let set = self.plan.cases.set(attempt.key.case);
         if let Some(notes) = self.notes.get(set).and_then(|notes| notes.of(&attempt.eval_id)) {
@@ -46,7 +45,7 @@ impl Shared {
         set: usize,
         eval_id: &str,
         evidence: &Evidence<'_>,
-        tell: &mut impl Tell,
+        tell: &mut impl ProgressSink,
     ) -> Vec<(usize, MetricResult)> {
         let _room = match self.judged[set].is_empty() {
             true => None,
@@ -60,7 +59,7 @@ impl Shared {
         let telling = Mutex::new(tell);
         let mut asked: Vec<BoxFuture<(usize, MetricResult)>> = Vec::new();
         for (at, metric) in &self.judged[set] {
-            let mut telling = Telling(&telling);
+            let mut telling = JudgingProgress(&telling);
             asked.push(match metric {
                 Ok(metric) => {
                     async move { (*at, self.judges.score(metric, eval_id, evidence, &mut telling).await) }
@@ -89,20 +88,10 @@ fn of_turn(variants: &[Variant], turn: Option<u32>) -> Vec<Variant> {
     variants.iter().map(cut).collect()
 }
 
-/// The criteria of a set that a judge decides, by position.
-pub(super) type Judged = Vec<(usize, Result<JudgedMetric, Unusable>)>;
+/// Reports the progress of all judged metrics of a case to one `ProgressSink`.
+struct JudgingProgress<'a, T>(&'a Mutex<&'a mut T>);
 
-/// The judged metrics of these criteria.
-pub(super) fn judged_of(criteria: &[Criterion], judges: &Judges) -> Judged {
-    let spec = judges.spec();
-    let ready = |criterion| JudgedMetric::of(criterion, spec.reading, spec.samples).transpose();
-    criteria.iter().enumerate().filter_map(|(at, criterion)| Some((at, ready(criterion)?))).collect()
-}
-
-/// Reports the progress of all judged metrics of a case to one `Tell`.
-struct Telling<'a, T>(&'a Mutex<&'a mut T>);
-
-impl<T: Tell> JudgingObserver for Telling<'_, T> {
+impl<T: ProgressSink> JudgingObserver for JudgingProgress<'_, T> {
     async fn judging(&mut self, judging: Judging) {
         let Judging { metric, about, turn, answered, of, spent } = judging;
         let progress = Progress::Judging { metric, about: about.to_string(), turn, answered, of };

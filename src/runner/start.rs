@@ -1,6 +1,5 @@
 //! Starts a run.
 
-use super::attempt::Shared;
 use super::dispatcher::{Dispatcher, Order};
 use super::executor::execute;
 use super::journal::JournalWriter;
@@ -8,6 +7,7 @@ use super::outbox::Outbox;
 use super::plan::Prepared;
 use super::preflight;
 use super::results::has_results;
+use super::run_resources::RunResources;
 use crate::domain::{AttemptKey, CancelReason, RunEvent, RunState};
 use crate::history::ResumedRun;
 use crate::judge::Judges;
@@ -81,7 +81,7 @@ pub fn start(prepared: Prepared, resumed: Option<ResumedRun>, workspace: &Path) 
     let (reports, report_box) = mpsc::channel(WAITING);
     let answers = Places::find().map(|places| Answers::below(places.answers()));
     let judges = Judges::new(&state.plan.judge, answers).with_grant(prepared.grant);
-    let shared = Arc::new(Shared::new(
+    let shared = Arc::new(RunResources::new(
         state.plan.clone(),
         (prepared.sets, prepared.notes, prepared.stubs),
         judges,

@@ -1,6 +1,6 @@
 //! Selection of the agent for the cases of a set.
 
-use super::discover::factory_of;
+use super::agent_folders::factory_of;
 use super::programs::{find_adk, find_python};
 use super::{AgentFolder, SetPath, Workspace};
 use crate::config::{is_agent_address, parse_agent_uri};

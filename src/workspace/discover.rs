@@ -2,18 +2,18 @@
 
 use super::sets::read_config_text;
 use crate::config::{ConfigFile, ConfigProblem, FILE_NAME};
-use crate::domain::SessionInput;
 use crate::domain::stored_path::path_below;
 use crate::formats::{
-    ColumnMap, DATA, FileContent, HEAD, TAIL, content_of, decoded_text, is_own_result, may_be_data,
+    ColumnMap, FileContent, HEAD, TAIL, content_of, decoded_text, is_own_result, may_be_data,
 };
 use crate::store::{Places, WrittenFiles, read_head, read_tail};
+use crate::workspace::agent_folders::agent_folder;
+use crate::workspace::{AgentFolder, SetPath, is_agent};
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, DirEntry, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Names that mark the root of a repository: a folder, or in worktrees a file.
 const VERSION_CONTROL: &[&str] = &[".git", ".hg", ".jj"];
@@ -36,53 +36,6 @@ pub struct Workspace {
     pub unreadable: Vec<String>,
     /// The contents of `evaltrail.toml`.
     pub config: ConfigFile,
-}
-
-/// A folder that contains an ADK agent.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AgentFolder {
-    /// The application's name: the folder's.
-    pub name: String,
-    /// The folder.
-    pub path: PathBuf,
-}
-
-/// An eval set file, before it is opened.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SetPath {
-    /// The file.
-    pub path: PathBuf,
-    /// The path as shown: relative to the workspace.
-    pub shown: String,
-    /// The file's name without its ending.
-    pub stem: String,
-    /// The ADK agent in whose folder the file is.
-    pub app: Option<String>,
-    /// The columns that the user maps.
-    pub columns: ColumnMap,
-    /// Whether the file was only found because it looks like data: it has no known column. Opening it says what it lacks.
-    pub is_unknown_data: bool,
-    /// The session of cases that name none, from ADK's initial session file.
-    pub session: Option<Arc<SessionInput>>,
-}
-
-impl SetPath {
-    /// A file of a workspace.
-    pub fn of_file(path: &Path, root: &Path) -> SetPath {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let stem = stem_of(&name).to_string();
-        let shown = path_below(root, path);
-        let app = path.ancestors().skip(1).find(|folder| is_agent(folder)).and_then(agent_folder);
-        let app = app.map(|agent| agent.name);
-        let columns = ColumnMap::default();
-        SetPath { path: path.to_path_buf(), shown, stem, app, columns, is_unknown_data: false, session: None }
-    }
-
-    /// Whether the file's name is that of a data set, which is for scoring rather than for running, and not of ADK's.
-    pub fn is_data(&self) -> bool {
-        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        !name.ends_with(".evalset.json") && !name.ends_with(".test.json")
-    }
 }
 
 /// Why a folder cannot be opened.
@@ -311,13 +264,6 @@ fn kind_within(entry: &DirEntry, root: &Path) -> Option<(FileType, bool)> {
     Some((fs::metadata(target).ok()?.file_type(), true))
 }
 
-/// The name of a file of cases, without its ending.
-fn stem_of(name: &str) -> &str {
-    let endings = [".evalset.json", ".test.json"].iter().chain(DATA);
-    let stem = endings.into_iter().find_map(|ending| name.strip_suffix(ending));
-    stem.filter(|stem| !stem.is_empty()).unwrap_or(name)
-}
-
 /// The folder that contains `.evaltrail`, for a folder in it: standard input is stored there.
 fn outside_own_folder(folder: &Path) -> &Path {
     let own = folder.ancestors().find(|one| one.file_name().is_some_and(|name| name == ".evaltrail"));
@@ -425,66 +371,6 @@ pub(super) fn same_owner(a: &Path, b: &Path) -> bool {
 #[cfg(windows)]
 pub(super) fn same_owner(_: &Path, _: &Path) -> bool {
     true
-}
-
-/// Whether a folder contains an ADK agent, by the files that ADK's loader searches for. Nothing is imported.
-pub fn is_agent(folder: &Path) -> bool {
-    // `home/agent/__init__.py` is a part of the agent `home`, not another agent.
-    let is_package_of_agent = folder.file_name().is_some_and(|name| name == "agent")
-        && folder.parent().is_some_and(|parent| parent.join("__init__.py").is_file());
-    if is_package_of_agent {
-        return false;
-    }
-    folder.join("root_agent.yaml").is_file()
-        || MODULES.iter().any(|module| exposes_agent(&folder.join(module)))
-        || factory_of(folder).is_some()
-}
-
-/// The module in an agent's folder that defines `get_agent_async` where ADK's servers find no agent: `adk eval` calls the
-/// function, the servers do not.
-pub(super) fn factory_of(folder: &Path) -> Option<PathBuf> {
-    let defines = |module: &PathBuf| {
-        let head = read_head(module, MODULE_HEAD).unwrap_or_default();
-        let text = String::from_utf8_lossy(&head);
-        text.lines().any(|line| line.trim_start().starts_with("async def get_agent_async("))
-    };
-    let loaded = folder.join("root_agent.yaml").is_file()
-        || MODULES.iter().any(|module| exposes_agent(&folder.join(module)));
-    if loaded {
-        return None;
-    }
-    MODULES.iter().map(|module| folder.join(module)).find(defines)
-}
-
-/// The modules of an agent's folder in which ADK's loader searches for the agent.
-const MODULES: &[&str] = &["__init__.py", "agent.py", "agent/__init__.py"];
-
-/// Number of bytes of a module that are read.
-const MODULE_HEAD: usize = 256 << 10;
-
-/// Whether the text of a module defines or imports a `root_agent`, or creates an `App`.
-fn exposes_agent(module: &Path) -> bool {
-    let head = read_head(module, MODULE_HEAD).unwrap_or_default();
-    let text = String::from_utf8_lossy(&head);
-    text.lines().any(|line| names_agent(line.split('#').next().unwrap_or_default()))
-}
-
-fn names_agent(line: &str) -> bool {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let found = |word: &str| -> Vec<(String, String)> {
-        let whole = |(at, _): &(usize, &str)| {
-            !line[..*at].ends_with(is_word) && !line[at + word.len()..].starts_with(is_word)
-        };
-        let around = |(at, _): (usize, &str)| (line[..at].to_string(), line[at + word.len()..].to_string());
-        line.match_indices(word).filter(whole).map(around).collect()
-    };
-    let binds = |(before, after): &(String, String)| !before.ends_with('.') && !after.starts_with(" as ");
-    found("root_agent").iter().any(binds) || found("App").iter().any(|(_, after)| after.starts_with('('))
-}
-
-fn agent_folder(folder: &Path) -> Option<AgentFolder> {
-    let name = folder.file_name()?.to_string_lossy().into_owned();
-    Some(AgentFolder { name, path: folder.to_path_buf() })
 }
 
 fn read_config(root: &Path) -> Result<ConfigFile, WorkspaceError> {

@@ -7,9 +7,13 @@ use evaltrail::domain::{
     Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
     Trajectory, case_status,
 };
+use evaltrail::explorer::dialogs::ask::AskLine;
+use evaltrail::explorer::dialogs::confirm::Confirm;
+use evaltrail::explorer::dialogs::proposal::Proposal;
+use evaltrail::explorer::dialogs::variants::VariantList;
 use evaltrail::explorer::{
     CaseRef, ChatEffect, ChatMsg, EditDone, EditEffect, EditFailure, EditMsg, EditorOf, Effect, Model, Msg,
-    OpenedSet, Overlay, ResultMsg, Screen, SetEffect, SetLoaded, SetMsg, TerminalEffect, parse_key, update,
+    OpenedSet, ResultMsg, Screen, SetEffect, SetLoaded, SetMsg, TerminalEffect, parse_key, update,
 };
 use evaltrail::formats::adk::write_case;
 use evaltrail::metrics::{Evidence, score_case};
@@ -108,13 +112,13 @@ impl Workshop {
         };
         attempt.metrics = score_case(&criteria, &Evidence::of(&attempt));
         attempt.status = case_status(&attempt.metrics);
-        let results = past(&self.model.sets[0].path.path, &run, vec![Arc::new(attempt)]);
+        let results = past(&self.model.view.sets[0].path.path, &run, vec![Arc::new(attempt)]);
         let ticket = self.model.ticket();
         update(&mut self.model, Msg::Results(ResultMsg::History { ticket, results: results.into() }));
     }
 
     fn worst(&self, index: usize) -> Option<Status> {
-        self.model.outcomes.worst(CaseRef { set: 0, index })
+        self.model.view.outcomes.worst(CaseRef { set: 0, index })
     }
 
     /// Saves the proposed change and loads the files again.
@@ -128,7 +132,7 @@ impl Workshop {
         let effects = self.press("enter");
         let Some(Effect::Edits(EditEffect::Make { words, jobs, anywhere })) = effects.into_iter().next()
         else {
-            panic!("nothing is saved: {:?} {:?}", self.model.overlay, self.model.notice)
+            panic!("nothing is saved: {:?} {:?}", self.model.view.open_dialog, self.model.notice)
         };
         let within = (!anywhere).then_some(self.place.path());
         let done = self.log().make(within, &words, &jobs);
@@ -185,17 +189,17 @@ fn an_accepted_argument_turns_the_case_green_and_undo_red() {
     desk.ran(1, "water_bed", 5.into(), "done");
     assert_eq!(desk.worst(1), Some(Status::Failed));
     desk.press("j enter a");
-    let Some(Overlay::Proposal(proposal)) = &desk.model.overlay else { panic!() };
+    let Some(proposal) = desk.model.dialog::<Proposal>() else { panic!() };
     assert_eq!(proposal.words, "accept litres of call 1 water_bed in two");
     desk.save();
     assert_eq!(desk.worst(1), Some(Status::Passed));
-    assert!(desk.model.outcomes.get(CaseRef { set: 0, index: 1 }).unwrap().is_edited());
+    assert!(desk.model.view.outcomes.get(CaseRef { set: 0, index: 1 }).unwrap().is_edited());
     let other: Vec<_> =
         before.lines().zip(desk.text("a.evalset.json").lines()).filter(|(a, b)| a != b).map(|_| ()).collect();
     assert_eq!(other.len(), 1);
     desk.undo("a.evalset.json");
     assert_eq!((desk.worst(1), desk.text("a.evalset.json")), (Some(Status::Failed), before));
-    assert!(!desk.model.outcomes.get(CaseRef { set: 0, index: 1 }).unwrap().is_edited());
+    assert!(!desk.model.view.outcomes.get(CaseRef { set: 0, index: 1 }).unwrap().is_edited());
 }
 
 #[test]
@@ -225,7 +229,7 @@ fn concurrent_changes_are_merged_or_reported_as_conflicts() {
     let theirs = desk.text("a.evalset.json").replace("\"two\"", "\"renamed\"");
     std::fs::write(desk.path("a.evalset.json"), &theirs).unwrap();
     desk.save();
-    let Some(Overlay::Proposal(proposal)) = &desk.model.overlay else { panic!("{:?}", desk.model.notice) };
+    let Some(proposal) = desk.model.dialog::<Proposal>() else { panic!("{:?}", desk.model.notice) };
     assert!(proposal.conflict.as_ref().unwrap().merged.is_some(), "another case was changed");
     assert_eq!(desk.text("a.evalset.json"), theirs, "theirs stays until it is said");
     desk.press("enter");
@@ -238,7 +242,7 @@ fn concurrent_changes_are_merged_or_reported_as_conflicts() {
     let theirs = now.replace("\"litres\": 5", "\"litres\": 6");
     std::fs::write(desk.path("a.evalset.json"), &theirs).unwrap();
     desk.save();
-    let Some(Overlay::Proposal(proposal)) = &desk.model.overlay else { panic!() };
+    let Some(proposal) = desk.model.dialog::<Proposal>() else { panic!() };
     assert!(proposal.conflict.as_ref().unwrap().merged.is_none());
     assert!(desk.press("enter").is_empty(), "there is nothing that enter could do");
     let effects = desk.press("b");
@@ -256,19 +260,19 @@ fn invalid_input_stays_in_the_editor_until_it_is_corrected() {
     let effects = desk.press("e");
     assert_eq!(effects, [Effect::Sets(SetEffect::CollectTools(0))]);
     desk.press("j j j j j enter");
-    let Screen::Edit(edit) = &desk.model.screen else { panic!() };
+    let Screen::Edit(edit) = &desk.model.view.screen else { panic!() };
     assert_eq!(edit.row().unwrap().label, "bed");
     desk.press("ctrl-u");
     desk.paste("{\"a\": \u{1b}[31m}");
     desk.press("enter");
-    let Screen::Edit(edit) = &desk.model.screen else { panic!() };
+    let Screen::Edit(edit) = &desk.model.view.screen else { panic!() };
     let typing = edit.typing.as_ref().unwrap();
     assert!(typing.wrong.is_some() && !edit.is_changed(), "{:?}", typing.wrong);
     assert!(typing.input.value().contains("[31m"), "nothing typed is lost");
     desk.press("ctrl-u");
     desk.paste("[1.0, 1e2]");
     desk.press("enter ctrl-s");
-    let lines = format!("{:?}", desk.model.overlay);
+    let lines = format!("{:?}", desk.model.view.open_dialog);
     assert!(lines.contains("1.0") && lines.contains("1e2"), "numbers stay as they are typed: {lines}");
     desk.save();
     assert!(desk.text("a.evalset.json").contains("1e2"));
@@ -281,7 +285,7 @@ fn invalid_input_stays_in_the_editor_until_it_is_corrected() {
     };
     let broken = text.replacen('{', "[", 1);
     update(&mut desk.model, Msg::Edits(EditMsg::TextEdited(of.clone(), broken.clone())));
-    assert!(matches!(desk.model.overlay, Some(Overlay::Confirm(_))));
+    assert!(desk.model.dialog::<Confirm>().is_some());
     let again = desk.press("y");
     assert!(
         matches!(&again[..], [Effect::Terminal(TerminalEffect::EditText { text, .. })] if *text == broken),
@@ -294,14 +298,14 @@ fn invalid_input_stays_in_the_editor_until_it_is_corrected() {
     // Leaving with unsaved changes asks for confirmation.
     desk.press("e D");
     desk.press("j j j j D esc");
-    assert!(matches!(desk.model.overlay, Some(Overlay::Confirm(_))));
+    assert!(desk.model.dialog::<Confirm>().is_some());
     desk.press("n");
-    assert!(matches!(desk.model.screen, Screen::Edit(_)));
+    assert!(matches!(desk.model.view.screen, Screen::Edit(_)));
     assert_eq!(desk.press("ctrl-c"), [], "leaving the program asks as well");
     assert_eq!(desk.press("ctrl-c"), [Effect::Terminal(TerminalEffect::Quit)]);
     desk.press("n");
     desk.press("u esc");
-    assert!(matches!(desk.model.screen, Screen::Browse));
+    assert!(matches!(desk.model.view.screen, Screen::Browse));
 }
 
 /// The file is loaded again while one of its cases is edited: a change of the case by another program is a conflict
@@ -317,11 +321,11 @@ fn a_change_by_others_to_the_edited_case_is_a_conflict() {
     desk.load();
     desk.press("ctrl-s");
     desk.save();
-    let Some(Overlay::Proposal(proposal)) = &desk.model.overlay else { panic!("{:?}", desk.model.notice) };
+    let Some(proposal) = desk.model.dialog::<Proposal>() else { panic!("{:?}", desk.model.notice) };
     assert!(proposal.conflict.as_ref().is_some_and(|conflict| conflict.merged.is_none()));
     assert_eq!(desk.text("a.evalset.json"), theirs);
     desk.press("esc");
-    let Screen::Edit(edit) = &desk.model.screen else { panic!("the draft is still there") };
+    let Screen::Edit(edit) = &desk.model.view.screen else { panic!("the draft is still there") };
     assert!(edit.is_changed());
 }
 
@@ -333,13 +337,13 @@ fn an_id_of_another_case_or_with_a_slash_is_refused() {
         desk.press("ctrl-u");
         desk.paste(typed);
         desk.press("enter");
-        let Screen::Edit(edit) = &desk.model.screen else { panic!() };
+        let Screen::Edit(edit) = &desk.model.view.screen else { panic!() };
         assert!(edit.typing.as_ref().unwrap().wrong.as_ref().unwrap().contains(why), "{typed}");
     }
     desk.press("esc esc c c ctrl-u");
     desk.paste("three");
     desk.press("enter");
-    assert!(matches!(&desk.model.overlay, Some(Overlay::Ask(ask)) if ask.wrong.is_some()));
+    assert!(desk.model.dialog::<AskLine>().is_some_and(|ask| ask.wrong.is_some()));
 }
 
 #[test]
@@ -382,7 +386,7 @@ fn sets_are_made_renamed_and_deleted() {
     desk.press("c s");
     desk.paste("no-good");
     desk.press("enter");
-    assert!(matches!(&desk.model.overlay, Some(Overlay::Ask(ask)) if ask.wrong.is_some()), "ADK's rule");
+    assert!(desk.model.dialog::<AskLine>().is_some_and(|ask| ask.wrong.is_some()), "ADK's rule");
     desk.press("ctrl-u");
     desk.paste("fresh");
     desk.press("enter");
@@ -420,7 +424,7 @@ fn part_of_a_conversation_is_saved_and_unsaved_turns_are_not_lost() {
     }
     assert_eq!(desk.press("ctrl-c"), [], "leaving the program asks");
     desk.press("n esc");
-    assert!(matches!(desk.model.overlay, Some(Overlay::Confirm(_))), "and leaving the conversation");
+    assert!(desk.model.dialog::<Confirm>().is_some(), "and leaving the conversation");
     desk.press("n ctrl-s");
     desk.paste("second 2");
     desk.press("enter");
@@ -448,10 +452,10 @@ fn sets_are_copied_and_moved_to_another_folder() {
     std::fs::write(folder.join("d.evalset.json"), set("d", &["five"])).unwrap();
     desk.sets.push(SetPath::of_file(&folder.join("d.evalset.json"), desk.place.path()));
     desk.model = Model::new("w".into(), desk.sets.clone(), (120, 40));
-    desk.sets = desk.model.sets.iter().map(|view| view.path.clone()).collect();
+    desk.sets = desk.model.view.sets.iter().map(|view| view.path.clone()).collect();
     desk.load();
     desk.press("left g j j c c");
-    assert!(matches!(&desk.model.overlay, Some(Overlay::Ask(ask)) if ask.input.value() == "a_2"));
+    assert!(desk.model.dialog::<AskLine>().is_some_and(|ask| ask.input.value() == "a_2"));
     let before = desk.text("a.evalset.json");
     desk.press("enter");
     desk.save();
@@ -475,7 +479,9 @@ fn criteria_are_checked_when_they_come_back() {
     let of = || EditorOf::Criteria(path.clone(), None);
     update(&mut desk.model, Msg::Edits(EditMsg::TextEdited(of(), "{\"criteria\": {\"a\": null}}".into())));
     assert!(
-        matches!(&desk.model.overlay, Some(Overlay::Confirm(confirm)) if confirm.question.lines[0].contains("a threshold"))
+        desk.model
+            .dialog::<Confirm>()
+            .is_some_and(|confirm| confirm.question.lines[0].contains("a threshold"))
     );
     desk.press("n");
     assert!(!path.exists());
@@ -495,12 +501,12 @@ fn an_actual_trajectory_can_be_allowed_as_a_variant() {
     desk.press("enter c v enter");
     desk.save();
     assert_eq!(desk.worst(0), Some(Status::Passed));
-    let attempt = &desk.model.outcomes.get(CaseRef { set: 0, index: 0 }).unwrap().attempts[0];
+    let attempt = &desk.model.view.outcomes.get(CaseRef { set: 0, index: 0 }).unwrap().attempts[0];
     let adk = attempt.metrics.iter().find(|metric| metric.metric == "tool_trajectory_avg_score").unwrap();
     assert_eq!((adk.score(), attempt.adk_status), (Some(0.0), Status::Failed), "ADK's number stays ADK's");
     assert!(!desk.text("a.evalset.json").contains("soak"), "ADK's file is as it was");
     desk.press("c v");
-    assert!(matches!(&desk.model.overlay, Some(Overlay::Variants(list)) if list.picker.found.len() == 1));
+    assert!(desk.model.dialog::<VariantList>().is_some_and(|list| list.picker.found.len() == 1));
     desk.press("enter");
     desk.save();
     assert_eq!(desk.worst(0), Some(Status::Failed));
@@ -511,17 +517,17 @@ fn a_single_turn_does_not_decide_the_case() {
     let mut desk = Workshop::new();
     desk.ran(0, "water_bed", 5.into(), "done");
     let mut alone = Attempt::clone(
-        &desk.model.outcomes.get(CaseRef { set: 0, index: 0 }).unwrap().attempts[0].read().unwrap(),
+        &desk.model.view.outcomes.get(CaseRef { set: 0, index: 0 }).unwrap().attempts[0].read().unwrap(),
     );
     (alone.turn, alone.status) = (Some(1), Status::Passed);
-    let results = past(&desk.model.sets[0].path.path, "r2", vec![Arc::new(alone)]);
+    let results = past(&desk.model.view.sets[0].path.path, "r2", vec![Arc::new(alone)]);
     let ticket = desk.model.ticket();
     update(&mut desk.model, Msg::Results(ResultMsg::History { ticket, results: results.into() }));
     assert_eq!(desk.worst(0), Some(Status::Failed), "one good turn makes no good case");
     desk.press("enter");
     assert_eq!(desk.model.shown_attempt().unwrap().turn, Some(1));
     desk.press("a");
-    assert!(matches!(desk.model.overlay, Some(Overlay::Proposal(_))), "and it can be accepted");
+    assert!(desk.model.dialog::<Proposal>().is_some(), "and it can be accepted");
 }
 
 #[test]
@@ -529,13 +535,13 @@ fn drafts_and_chats_stay_with_their_set_when_sets_are_added() {
     let mut desk = Workshop::new();
     let appear = |desk: &mut Workshop, name: &str| {
         std::fs::write(desk.place.path().join(name), set("new", &["zero"])).unwrap();
-        let mut paths: Vec<SetPath> = desk.model.sets.iter().map(|view| view.path.clone()).collect();
+        let mut paths: Vec<SetPath> = desk.model.view.sets.iter().map(|view| view.path.clone()).collect();
         paths.push(SetPath::of_file(&desk.place.path().join(name), desk.place.path()));
         update(&mut desk.model, Msg::Sets(SetMsg::Found(paths)));
     };
-    let shown = |desk: &Workshop| match &desk.model.overlay {
-        Some(Overlay::Proposal(proposal)) => proposal.jobs[0].path.file_name().unwrap().to_owned(),
-        other => panic!("{other:?} {:?}", desk.model.notice),
+    let shown = |desk: &Workshop| match desk.model.dialog::<Proposal>() {
+        Some(proposal) => proposal.jobs[0].path.file_name().unwrap().to_owned(),
+        None => panic!("{:?} {:?}", desk.model.view.open_dialog, desk.model.notice),
     };
     desk.press("e enter");
     desk.paste("_x");
@@ -564,7 +570,7 @@ fn an_edit_right_after_ones_own_save_is_no_conflict() {
         desk.paste(&format!("_{name}"));
         desk.press("enter ctrl-s");
         desk.save_alone();
-        assert!(desk.model.overlay.is_none(), "{:?}", desk.model.overlay);
+        assert!(desk.model.view.open_dialog.is_none(), "{:?}", desk.model.view.open_dialog);
         let text = desk.model.notice.as_ref().unwrap().text.clone();
         assert!(text.ends_with("; u undo"), "{text}");
     }
@@ -575,7 +581,7 @@ fn an_edit_right_after_ones_own_save_is_no_conflict() {
         desk.paste(tag);
         desk.press("enter");
         desk.save_alone();
-        assert!(desk.model.overlay.is_none(), "{:?}", desk.model.overlay);
+        assert!(desk.model.view.open_dialog.is_none(), "{:?}", desk.model.view.open_dialog);
     }
 }
 
@@ -589,7 +595,7 @@ fn undo_reverts_the_last_change_wherever_the_cursor_is() {
     desk.press("right /");
     desk.paste("nothing matches this");
     desk.press("enter");
-    assert!(desk.model.browse.visible.is_empty());
+    assert!(desk.model.view.browse.visible.is_empty());
     assert_eq!(desk.press("u"), turn, "with nothing listed");
     update(&mut desk.model, Msg::Sets(SetMsg::Found(Vec::new())));
     assert_eq!(desk.press("u"), turn, "after the last set was deleted");
@@ -615,7 +621,7 @@ fn files_that_are_not_adks_are_not_edited() {
             assert_eq!(update(&mut model, Msg::Key(parse_key(key).unwrap())), []);
         }
         assert!(model.notice.as_ref().unwrap().text.contains("evaltrail convert"), "{keys}");
-        assert!(matches!(model.screen, Screen::Browse) && model.overlay.is_none());
+        assert!(matches!(model.view.screen, Screen::Browse) && model.view.open_dialog.is_none());
     }
 }
 
@@ -629,9 +635,9 @@ fn links_out_of_the_folder_need_permission_and_missing_files_are_reported() {
     std::fs::remove_file(desk.path("a.evalset.json")).unwrap();
     desk.press("enter a");
     desk.save();
-    let problem = |desk: &Workshop| match &desk.model.overlay {
-        Some(Overlay::Proposal(proposal)) => proposal.problem.clone().unwrap_or_default(),
-        other => panic!("{other:?}"),
+    let problem = |desk: &Workshop| match desk.model.dialog::<Proposal>() {
+        Some(proposal) => proposal.problem.clone().unwrap_or_default(),
+        None => panic!("{:?}", desk.model.view.open_dialog),
     };
     assert!(problem(&desk).contains("it no longer exists"), "{}", problem(&desk));
     std::os::unix::fs::symlink(&target, desk.path("a.evalset.json")).unwrap();

@@ -8,10 +8,18 @@ use evaltrail::domain::{
     InMemory, Invocation, MetricResult, PlannedCase, PlannedCases, PlannedSet, Progress, RecordedAt,
     RubricScore, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, Score, Status, StubMode,
 };
+use evaltrail::explorer::dialogs::ask::AskLine;
+use evaltrail::explorer::dialogs::confirm::Confirm;
+use evaltrail::explorer::dialogs::jump::CaseFinder;
+use evaltrail::explorer::dialogs::messages::MessageLog;
+use evaltrail::explorer::dialogs::palette::Palette;
+use evaltrail::explorer::dialogs::proposal::Proposal;
+use evaltrail::explorer::dialogs::run_options::RunOptionsForm;
+use evaltrail::explorer::dialogs::verdicts::VerdictForm;
 use evaltrail::explorer::{
     Against, CaptureTarget, CaseOrigin, CaseRef, Confirmed, EditEffect, EditMsg, Effect, Model, Mouse,
-    MouseKind, Msg, OpenedSet, Overlay, ResultEffect, ResultMsg, RunEffect, RunMsg, RunOverrides, Screen,
-    SetEffect, SetLoaded, SetMsg, SetState, TerminalEffect, update, verdict_lines,
+    MouseKind, Msg, OpenedSet, ResultEffect, ResultMsg, RunEffect, RunMsg, RunOverrides, Screen, SetEffect,
+    SetLoaded, SetMsg, SetState, TerminalEffect, update, verdict_lines,
 };
 use evaltrail::metrics::unscored;
 use evaltrail::runner::{RecordedConversation, TrustQuestion};
@@ -22,7 +30,7 @@ use std::sync::Arc;
 fn sample() -> Model {
     let workspace = Workspace::open(&root().join("fixtures/workspace")).unwrap();
     let mut model = Model::new("w".into(), workspace.sets, (120, 40));
-    for set in 0..model.sets.len() {
+    for set in 0..model.view.sets.len() {
         load(&mut model, set);
     }
     press(&mut model, "left g j j right");
@@ -30,7 +38,7 @@ fn sample() -> Model {
 }
 
 fn load(model: &mut Model, set: usize) -> Vec<Effect> {
-    let open = open_set(&model.sets[set].path).unwrap();
+    let open = open_set(&model.view.sets[set].path).unwrap();
     let result = Ok(OpenedSet {
         file: Arc::new(open.file),
         digest: open.digest,
@@ -52,7 +60,7 @@ const IDS: &[&str] =
 
 /// A run of the first set's cases.
 fn run_state(model: &Model, cases: usize) -> RunState {
-    let view = &model.sets[0];
+    let view = &model.view.sets[0];
     let SetState::Ready(_, digest) = &view.state else { panic!("the set is open") };
     let set = PlannedSet {
         stubs: None,
@@ -169,10 +177,10 @@ fn next_failing_goes_around() {
     let mut seen = Vec::new();
     for _ in 0..3 {
         press(&mut model, "n");
-        seen.push(model.browse.cursor);
+        seen.push(model.view.browse.cursor);
     }
     press(&mut model, "N");
-    seen.push(model.browse.cursor);
+    seen.push(model.view.browse.cursor);
     assert_eq!(seen, [1, 3, 1, 3]);
 }
 
@@ -182,7 +190,7 @@ fn a_run_can_be_ended_gently_and_at_once() {
     assert_eq!(press(&mut model, "X"), []);
     let state = run_state(&model, 4);
     update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
-    assert!(matches!(model.screen, Screen::Run));
+    assert!(matches!(model.view.screen, Screen::Run));
     assert_eq!(press(&mut model, "X"), [Effect::Run(RunEffect::Cancel(CancelReason::Finish))]);
     update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Cancelling(CancelReason::Finish)])));
     assert_eq!(press(&mut model, "X"), [Effect::Run(RunEffect::Cancel(CancelReason::Stop))]);
@@ -194,7 +202,7 @@ fn a_run_can_be_ended_gently_and_at_once() {
     assert_eq!(press(&mut model, "x"), [Effect::Run(RunEffect::CancelAttempt(key))]);
     assert_eq!(press(&mut model, "r"), [], "there is no second run beside it");
     assert_eq!(press(&mut model, "ctrl-c"), [], "leaving a run is asked about");
-    assert!(matches!(&model.overlay, Some(Overlay::Confirm(c)) if c.then == Confirmed::Quit));
+    assert!(model.dialog::<Confirm>().is_some_and(|c| c.then == Confirmed::Quit));
     assert_eq!(press(&mut model, "y"), [Effect::Terminal(TerminalEffect::Quit)]);
 }
 
@@ -214,7 +222,7 @@ fn programs_need_permission_and_the_default_is_no() {
     for no in ["enter", "esc", "n", "q"] {
         asked(&mut model);
         assert_eq!(press(&mut model, no), [], "{no} is no");
-        assert!(model.overlay.is_none());
+        assert!(model.view.open_dialog.is_none());
     }
     asked(&mut model);
     assert_eq!(
@@ -243,7 +251,7 @@ fn a_yes_counts_only_when_all_of_the_question_was_seen() {
     for size in [(120, 24), (60, 12), (30, 5), (10, 3)] {
         ask(&mut model, size);
         assert_eq!(press(&mut model, "y"), [], "{size:?}: there is more below");
-        assert!(model.overlay.is_some());
+        assert!(model.view.open_dialog.is_some());
     }
     ask(&mut model, (120, 24));
     let mut pressed = 0;
@@ -283,7 +291,7 @@ fn a_key_that_may_not_be_used_is_declined_for_the_session() {
 fn an_answer_is_dropped_only_when_a_newer_one_is_shown() {
     let mut model = sample();
     let read = |model: &mut Model| -> Vec<Effect> {
-        let sets = model.sets.iter().map(|set| set.path.clone()).collect();
+        let sets = model.view.sets.iter().map(|set| set.path.clone()).collect();
         assert_eq!(update(model, Msg::Sets(SetMsg::FilesChanged)), [Effect::Sets(SetEffect::Rediscover)]);
         update(model, Msg::Sets(SetMsg::Found(sets)))
     };
@@ -294,14 +302,17 @@ fn an_answer_is_dropped_only_when_a_newer_one_is_shown() {
         other => panic!("{other:?}"),
     };
     let (first, second) = (read(&mut model), read(&mut model));
-    assert_eq!((first.len(), second.len()), (model.sets.len(), model.sets.len()));
+    assert_eq!((first.len(), second.len()), (model.view.sets.len(), model.view.sets.len()));
     update(&mut model, answer(&first[0], "first"));
-    let failed = |model: &Model| matches!(&model.sets[0].state, SetState::Failed(why) if why == "first");
+    let failed = |model: &Model| matches!(&model.view.sets[0].state, SetState::Failed(why) if why == "first");
     assert!(failed(&model), "a file that changes all the time is shown all the same");
     let third = read(&mut model);
     update(&mut model, answer(&third[0], "third"));
     update(&mut model, answer(&second[0], "second"));
-    assert!(matches!(&model.sets[0].state, SetState::Failed(why) if why == "third"), "not an older answer");
+    assert!(
+        matches!(&model.view.sets[0].state, SetState::Failed(why) if why == "third"),
+        "not an older answer"
+    );
     let asked = load(&mut model, 0);
     assert!(matches!(&asked[..], [Effect::Sets(SetEffect::Summarise { set: 0, .. })]), "{asked:?}");
     assert!(model.file(0).is_some());
@@ -311,19 +322,19 @@ fn an_answer_is_dropped_only_when_a_newer_one_is_shown() {
 fn results_of_effects_survive_unrelated_file_changes() {
     let mut model = sample();
     let (history, results) = (model.ticket(), vec![]);
-    let SetState::Ready(_, digest) = &model.sets[0].state else { panic!() };
+    let SetState::Ready(_, digest) = &model.view.sets[0].state else { panic!() };
     let digest = digest.clone();
-    let sets = model.sets.iter().map(|set| set.path.clone()).collect();
+    let sets = model.view.sets.iter().map(|set| set.path.clone()).collect();
     update(&mut model, Msg::Sets(SetMsg::Found(sets)));
     update(&mut model, Msg::Results(ResultMsg::History { ticket: history, results: results.into() }));
     assert_eq!(model.history, history, "past results are taken although files were looked for since");
     update(&mut model, Msg::Sets(SetMsg::Summarised { set: 0, digest, summaries: Arc::new(Vec::new()) }));
-    assert!(model.sets[0].summaries.is_some(), "a summary is about a file, whenever it was asked for");
+    assert!(model.view.sets[0].summaries.is_some(), "a summary is about a file, whenever it was asked for");
     update(
         &mut model,
         Msg::Sets(SetMsg::Summarised { set: 1, digest: "of another".into(), summaries: Arc::default() }),
     );
-    assert!(model.sets[1].summaries.is_none());
+    assert!(model.view.sets[1].summaries.is_none());
 }
 
 #[test]
@@ -331,31 +342,33 @@ fn a_large_folder_is_looked_through_after_the_first_frame() {
     let full = sample();
     let mut model = Model::new("w".into(), vec![], (100, 30));
     model.is_searching = true;
-    let effects =
-        update(&mut model, Msg::Sets(SetMsg::Found(full.sets.iter().map(|set| set.path.clone()).collect())));
+    let effects = update(
+        &mut model,
+        Msg::Sets(SetMsg::Found(full.view.sets.iter().map(|set| set.path.clone()).collect())),
+    );
     assert!(!model.is_searching);
-    assert_eq!((model.sets.len(), effects.len()), (6, 6));
+    assert_eq!((model.view.sets.len(), effects.len()), (6, 6));
     load(&mut model, 0);
-    assert_eq!(model.browse.visible.len(), 10, "the first set is listed as soon as it is there");
+    assert_eq!(model.view.browse.visible.len(), 10, "the first set is listed as soon as it is there");
 }
 
 #[test]
 fn files_that_come_and_go_leave_the_rest_where_it_is() {
     let mut model = with_run(&[Status::Passed, Status::Failed]);
     press(&mut model, "g j enter");
-    let mut sets: Vec<_> = model.sets.iter().map(|set| set.path.clone()).collect();
+    let mut sets: Vec<_> = model.view.sets.iter().map(|set| set.path.clone()).collect();
     let mut new = sets[0].clone();
     (new.shown, new.path, new.stem) = ("garden/a_new.evalset.json".into(), "a_new".into(), "a_new".into());
     sets.push(new);
     update(&mut model, Msg::Sets(SetMsg::Found(sets.clone())));
     let first = model.listed_sets().next().unwrap();
-    assert_eq!((model.sets[first].path.stem.as_str(), model.listed_sets().count()), ("a_new", 7));
+    assert_eq!((model.view.sets[first].path.stem.as_str(), model.listed_sets().count()), ("a_new", 7));
     assert_eq!(model.shown_attempt().unwrap().status, Status::Failed, "the case that was open stays open");
     assert_eq!(model.current_case(), Some(case(0, 1)), "a set keeps its index");
     sets.retain(|set| set.stem != "watering");
     update(&mut model, Msg::Sets(SetMsg::Found(sets)));
-    assert!(matches!(model.screen, Screen::Browse), "its file is gone");
-    assert!(model.listed_sets().all(|set| model.sets[set].path.stem != "watering"));
+    assert!(matches!(model.view.screen, Screen::Browse), "its file is gone");
+    assert!(model.listed_sets().all(|set| model.view.sets[set].path.stem != "watering"));
 }
 
 #[test]
@@ -363,26 +376,26 @@ fn the_filter_follows_every_key_and_escape_takes_it_away() {
     use Status::*;
     let mut model = with_run(&[Passed, Failed, Passed]);
     press(&mut model, "/ s t a t u s : f a i l");
-    assert_eq!(model.browse.visible, [case(0, 1)]);
+    assert_eq!(model.view.browse.visible, [case(0, 1)]);
     press(&mut model, "x");
-    assert_eq!(model.browse.visible, [case(0, 1)], "a filter that cannot be read changes nothing");
+    assert_eq!(model.view.browse.visible, [case(0, 1)], "a filter that cannot be read changes nothing");
     press(&mut model, "backspace enter");
-    assert_eq!(model.browse.filter, "status:fail");
+    assert_eq!(model.view.browse.filter, "status:fail");
     press(&mut model, "esc");
-    assert_eq!(model.browse.visible.len(), 10);
+    assert_eq!(model.view.browse.visible.len(), 10);
     press(&mut model, "o");
-    assert_eq!(model.browse.visible[0], case(0, 1), "failing first");
+    assert_eq!(model.view.browse.visible[0], case(0, 1), "failing first");
     press(&mut model, "o");
-    assert_eq!(model.browse.visible[0], case(0, 1), "by cause, those that passed last");
+    assert_eq!(model.view.browse.visible[0], case(0, 1), "by cause, those that passed last");
     press(&mut model, "o");
-    assert_eq!(model.browse.visible[0], case(0, 2), "slowest first");
+    assert_eq!(model.view.browse.visible[0], case(0, 2), "slowest first");
 }
 
 #[test]
 fn the_palette_gives_any_command_of_the_screen() {
     let mut model = sample();
     press(&mut model, ": q u i t");
-    let Some(Overlay::Palette(palette)) = &model.overlay else { panic!("the palette") };
+    let Some(palette) = model.dialog::<Palette>() else { panic!("the palette") };
     assert_eq!(palette.picker.found[0].0.name, "quit");
     assert_eq!(press(&mut model, "enter"), [Effect::Terminal(TerminalEffect::Quit)]);
 }
@@ -394,7 +407,7 @@ fn a_case_that_is_open_shows_its_new_attempt() {
     assert!(model.shown_attempt().is_none());
     let state = run_state(&model, 1);
     update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
-    assert!(matches!(model.screen, Screen::Case(_)), "one case is watched where it is");
+    assert!(matches!(model.view.screen, Screen::Case(_)), "one case is watched where it is");
     update(&mut model, Msg::Run(RunMsg::Events(vec![ended(0, Status::Failed)])));
     assert_eq!(model.shown_attempt().unwrap().status, Status::Failed);
 }
@@ -410,7 +423,7 @@ fn the_mouse_chooses_opens_and_scrolls() {
     let click = Msg::Mouse(Mouse { x: 50, y: 8, kind: MouseKind::Click });
     update(&mut model, click);
     assert!(
-        matches!(&model.screen, Screen::Case(shown) if shown.at == case(0, 5)),
+        matches!(&model.view.screen, Screen::Case(shown) if shown.at == case(0, 5)),
         "a click on the chosen row opens it"
     );
     press(&mut model, "q");
@@ -451,13 +464,13 @@ fn with_something_done() -> Model {
 #[test]
 fn the_finder_lists_cases_that_are_loaded_while_it_is_open() {
     let mut model = sample();
-    let last = model.sets.len() - 1;
-    let file = std::mem::replace(&mut model.sets[last].state, SetState::Loading);
+    let last = model.view.sets.len() - 1;
+    let file = std::mem::replace(&mut model.view.sets[last].state, SetState::Loading);
     assert!(matches!(file, SetState::Ready(..)));
     press(&mut model, "f");
-    let listed = |model: &Model| match &model.overlay {
-        Some(Overlay::Jump(finder)) => finder.picker.found.len(),
-        other => panic!("{other:?}"),
+    let listed = |model: &Model| match model.dialog::<CaseFinder>() {
+        Some(finder) => finder.picker.found.len(),
+        None => panic!("{:?}", model.view.open_dialog),
     };
     let before = listed(&model);
     load(&mut model, last);
@@ -490,12 +503,12 @@ impl AttemptRecords for Lost {
 #[test]
 fn a_large_attempt_is_read_elsewhere_and_one_that_is_lost_says_so() {
     let mut model = with_something_done();
-    let whole = model.outcomes.get(case(0, 0)).unwrap().attempts[0].read().unwrap();
+    let whole = model.view.outcomes.get(case(0, 0)).unwrap().attempts[0].read().unwrap();
     let lost: Arc<dyn AttemptRecords> = Arc::new(Lost);
     let at = RecordedAt { offset: 0, length: 1 << 20 };
     let large = EndedAttempt::recorded(whole.clone(), at, &lost, InMemory::Summary);
     let run = Arc::new(RunRef { id: "r2".into(), started: String::new(), by: RunBy::Evaltrail });
-    model.outcomes.add(case(0, 0), &run, Arc::new(large));
+    model.view.outcomes.add(case(0, 0), &run, Arc::new(large));
     let asked = |effects: Vec<Effect>| {
         let [Effect::Results(ResultEffect::ReadAttempt(key, _))] = &effects[..] else {
             panic!("{effects:?}")
@@ -503,7 +516,7 @@ fn a_large_attempt_is_read_elsewhere_and_one_that_is_lost_says_so() {
         key.clone()
     };
     let lines = |model: &Model| {
-        let Screen::Case(case) = &model.screen else { panic!("no case is open") };
+        let Screen::Case(case) = &model.view.screen else { panic!("no case is open") };
         format!("{:?}", case.body.as_ref().expect("lines"))
     };
     let key = asked(press(&mut model, "enter"));
@@ -521,14 +534,14 @@ fn a_large_attempt_is_read_elsewhere_and_one_that_is_lost_says_so() {
 #[test]
 fn a_persons_verdict_stands_beside_the_computed_one() {
     let mut model = with_something_done();
-    let before = model.outcomes.get(case(0, 0)).unwrap().clone();
+    let before = model.view.outcomes.get(case(0, 0)).unwrap().clone();
     let metric = MetricResult {
         status: Status::Failed,
         ..unscored(&Criterion::new("m", Some(0.5)), 1, Status::Failed, "")
     };
     let attempt = Attempt { metrics: vec![metric], ..(*before.attempts[0].read().unwrap()).clone() };
     let run = Arc::new(RunRef { id: "r2".into(), started: String::new(), by: RunBy::Evaltrail });
-    model.outcomes.add(case(0, 0), &run, Arc::new(EndedAttempt::unrecorded(attempt)));
+    model.view.outcomes.add(case(0, 0), &run, Arc::new(EndedAttempt::unrecorded(attempt)));
     press(&mut model, "enter m v tab");
     update(&mut model, Msg::Paste("it is fine\n".into()));
     let effects = press(&mut model, "enter");
@@ -542,9 +555,7 @@ fn a_persons_verdict_stands_beside_the_computed_one() {
     // Without a change nothing is saved. Tab changes the verdict to agreement with the computed one, then to none.
     assert_eq!(press(&mut model, "m v enter"), []);
     press(&mut model, "m v tab");
-    assert!(
-        matches!(&model.overlay, Some(Overlay::Verdicts(given)) if given.items[0].verdict == Some(false))
-    );
+    assert!(model.dialog::<VerdictForm>().is_some_and(|given| given.items[0].verdict == Some(false)));
     press(&mut model, "tab");
     let effects = press(&mut model, "enter");
     assert!(
@@ -558,7 +569,7 @@ fn a_persons_verdict_stands_beside_the_computed_one() {
 #[test]
 fn an_overruled_rubric_is_shown_beside_the_computed_verdict() {
     let mut model = with_something_done();
-    let before = model.outcomes.get(case(0, 0)).unwrap().clone();
+    let before = model.view.outcomes.get(case(0, 0)).unwrap().clone();
     let rubric =
         RubricScore { rubric_id: "kind".into(), score: Score::new(1.0), rationale: None, votes: None };
     let metric = MetricResult {
@@ -567,7 +578,7 @@ fn an_overruled_rubric_is_shown_beside_the_computed_verdict() {
     };
     let attempt = Attempt { metrics: vec![metric], ..(*before.attempts[0].read().unwrap()).clone() };
     let run = Arc::new(RunRef { id: "r2".into(), started: String::new(), by: RunBy::Evaltrail });
-    model.outcomes.add(case(0, 0), &run, Arc::new(EndedAttempt::unrecorded(attempt)));
+    model.view.outcomes.add(case(0, 0), &run, Arc::new(EndedAttempt::unrecorded(attempt)));
     press(&mut model, "enter");
     let lines = |model: &Model| format!("{:?}", verdict_lines(model, 120, true));
     assert!(!lines(&model).contains("your verdict"), "{}", lines(&model));
@@ -586,7 +597,7 @@ fn an_overruled_rubric_is_shown_beside_the_computed_verdict() {
 #[test]
 fn results_of_a_run_of_the_explorer_are_not_those_of_another_program() {
     let mut model = with_run(&[Status::Passed, Status::Failed]);
-    let (first, file) = (model.ticket(), model.sets[0].path.path.clone());
+    let (first, file) = (model.ticket(), model.view.sets[0].path.path.clone());
     update(&mut model, Msg::Results(ResultMsg::History { ticket: first, results: Vec::new().into() }));
     let recorded = |model: &mut Model, run: &str| {
         let effects = update(model, Msg::Results(ResultMsg::RecordsChanged));
@@ -619,7 +630,7 @@ fn an_attempt_in_flight_says_that_what_is_shown_is_of_an_earlier_run() {
     assert!(first(&model).contains("the results shown are from an earlier run"), "{}", first(&model));
     update(&mut model, Msg::Run(RunMsg::Events(vec![ended(0, Status::Passed)])));
     assert!(!first(&model).contains("earlier run"), "{}", first(&model));
-    assert_eq!(model.outcomes.worst(case(0, 0)), Some(Status::Passed));
+    assert_eq!(model.view.outcomes.worst(case(0, 0)), Some(Status::Passed));
 }
 
 #[test]
@@ -662,9 +673,9 @@ fn keys_in_sequence_show_what_can_follow_and_esc_leaves() {
     press(&mut model, "c");
     assert_eq!(model.pressed.len(), 1);
     press(&mut model, "esc");
-    assert!(model.pressed.is_empty() && matches!(model.screen, Screen::Browse));
+    assert!(model.pressed.is_empty() && matches!(model.view.screen, Screen::Browse));
     press(&mut model, "c n");
-    assert!(matches!(&model.overlay, Some(Overlay::Ask(_))), "new case");
+    assert!(model.dialog::<AskLine>().is_some(), "new case");
     press(&mut model, "esc c Z");
     assert!(model.notice.as_ref().unwrap().text.contains("c Z is not bound"));
     press(&mut model, "v");
@@ -677,11 +688,11 @@ fn enter_confirms_a_question_and_notices_are_kept() {
     let state = run_state(&model, 3);
     update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
     press(&mut model, "q q");
-    assert!(matches!(&model.overlay, Some(Overlay::Confirm(_))), "a run is live");
+    assert!(model.dialog::<Confirm>().is_some(), "a run is live");
     assert_eq!(press(&mut model, "enter"), [Effect::Terminal(TerminalEffect::Quit)]);
     press(&mut model, "Z");
     press(&mut model, "!");
-    assert!(matches!(&model.overlay, Some(Overlay::Messages(_))));
+    assert!(model.dialog::<MessageLog>().is_some());
     assert!(!model.notices.is_empty());
 }
 
@@ -740,7 +751,7 @@ fn a_run_has_its_own_agent_judge_criteria_and_filter() {
     press(&mut model, "down");
     type_text(&mut model, "status:");
     assert_eq!(press(&mut model, "enter"), [], "a filter that cannot be read does not run");
-    assert!(matches!(model.overlay, Some(Overlay::RunOptions(_))));
+    assert!(model.dialog::<RunOptionsForm>().is_some());
     press(&mut model, "ctrl-u");
     type_text(&mut model, "nothing-like-this");
     assert_eq!(press(&mut model, "enter"), [], "a filter that leaves nothing neither");
@@ -800,18 +811,18 @@ fn the_theme_under_the_cursor_is_shown_and_esc_goes_back() {
 fn judges_are_opened_from_the_list_with_one_key() {
     let mut model = with_something_done();
     press(&mut model, "g J");
-    assert!(matches!(model.screen, Screen::Browse), "nothing was judged yet");
+    assert!(matches!(model.view.screen, Screen::Browse), "nothing was judged yet");
     assert!(model.notice.as_ref().unwrap().text.contains("no judge scored this case"));
-    let before = model.outcomes.get(case(0, 0)).unwrap().clone();
+    let before = model.view.outcomes.get(case(0, 0)).unwrap().clone();
     let metric = MetricResult {
         judgement: Some(Default::default()),
         ..unscored(&Criterion::new("m", Some(0.5)), 1, Status::Failed, "")
     };
     let attempt = Attempt { metrics: vec![metric], ..(*before.attempts[0].read().unwrap()).clone() };
     let run = Arc::new(RunRef { id: "r2".into(), started: String::new(), by: RunBy::Evaltrail });
-    model.outcomes.add(case(0, 0), &run, Arc::new(EndedAttempt::unrecorded(attempt)));
+    model.view.outcomes.add(case(0, 0), &run, Arc::new(EndedAttempt::unrecorded(attempt)));
     press(&mut model, "J");
-    let Screen::Case(shown) = &model.screen else { panic!("the case") };
+    let Screen::Case(shown) = &model.view.screen else { panic!("the case") };
     assert_eq!((shown.at, shown.mode), (case(0, 0), evaltrail::explorer::CaseMode::Judged));
 }
 
@@ -824,7 +835,7 @@ fn a_notice_goes_with_its_screen() {
         press(&mut model, "Z");
     }
     press(&mut model, "enter");
-    assert!(matches!(model.screen, Screen::Case(_)) && model.notice.is_none());
+    assert!(matches!(model.view.screen, Screen::Case(_)) && model.notice.is_none());
     press(&mut model, "Z q");
     assert_eq!(model.notice, None);
     press(&mut model, "t enter");
@@ -844,7 +855,7 @@ fn the_turns_of_a_case_are_one_text() {
         press(&mut model, "esc j enter");
     }
     fn open(model: &Model) -> &evaltrail::explorer::CaseScreen {
-        let Screen::Case(open) = &model.screen else { panic!("a case is open") };
+        let Screen::Case(open) = &model.view.screen else { panic!("a case is open") };
         open
     }
     let starts: Vec<usize> = open(&model).body.as_ref().unwrap().turns.iter().map(|turn| turn.line).collect();
@@ -858,7 +869,7 @@ fn the_turns_of_a_case_are_one_text() {
     press(&mut model, "4 esc");
     assert_eq!(open(&model).mode, evaltrail::explorer::CaseMode::Compare, "esc closes the innermost");
     press(&mut model, "esc");
-    assert!(matches!(model.screen, Screen::Browse));
+    assert!(matches!(model.view.screen, Screen::Browse));
 }
 
 /// On a wide screen the metrics are beside the comparison, and scroll independently.
@@ -867,7 +878,7 @@ fn the_metrics_stand_beside_on_a_wide_screen() {
     let mut model = with_run(&[Status::Failed]);
     press(&mut model, "enter");
     let width = |model: &Model| {
-        let Screen::Case(open) = &model.screen else { panic!("a case is open") };
+        let Screen::Case(open) = &model.view.screen else { panic!("a case is open") };
         let view = open.key.as_ref().unwrap().view;
         (view.width, view.beside)
     };
@@ -892,7 +903,7 @@ fn an_attempt_in_flight_is_watched_until_its_result() {
     let begun = (0..2).map(|case| RunEvent::Started { key: key(case), slot: case });
     tell(&mut model, begun.chain([step(0, turn), step(0, Progress::SaysMore("The tom".into()))]).collect());
     press(&mut model, "enter");
-    assert!(matches!(&model.screen, Screen::Live(live) if live.key == key(0)));
+    assert!(matches!(&model.view.screen, Screen::Live(live) if live.key == key(0)));
     let shown = screen_text(&model);
     for words in ["1  user  Water the tomatoes.", "agent  The tom", "not judged yet", "turn 1 of 1"] {
         assert!(shown.contains(words), "{words}\n{shown}");
@@ -900,7 +911,7 @@ fn an_attempt_in_flight_is_watched_until_its_result() {
     assert_eq!(press(&mut model, "x"), [Effect::Run(RunEffect::CancelAttempt(key(0)))]);
     tell(&mut model, vec![ended(0, Status::Failed)]);
     assert!(
-        matches!(&model.screen, Screen::Case(case) if case.from == CaseOrigin::Run),
+        matches!(&model.view.screen, Screen::Case(case) if case.from == CaseOrigin::Run),
         "its result takes the place"
     );
     press(&mut model, "esc");
@@ -927,11 +938,11 @@ fn columns_are_chosen_and_order_the_list() {
     press(&mut model, "# down down down down space");
     assert!(!heads(&model).contains("turns"), "{}", heads(&model));
     press(&mut model, "down enter");
-    assert_eq!(model.browse.visible[0], case(0, 2), "the slowest first");
+    assert_eq!(model.view.browse.visible[0], case(0, 2), "the slowest first");
     press(&mut model, "enter");
-    assert_eq!(model.browse.visible[0], case(0, 0), "again: as in the file");
+    assert_eq!(model.view.browse.visible[0], case(0, 0), "again: as in the file");
     press(&mut model, "up up up up up enter esc");
-    let first = model.eval_id(model.browse.visible[0]).into_owned();
+    let first = model.eval_id(model.view.browse.visible[0]).into_owned();
     assert_eq!(first, "beans_are_wet", "by name");
 }
 
@@ -949,7 +960,7 @@ fn conversation(id: &str, messages: &[&str]) -> RecordedConversation {
 
 /// The open proposal: its title, and the paths and contents of the files that it creates.
 fn created(model: &Model) -> (String, Vec<(String, String)>) {
-    let Some(Overlay::Proposal(proposal)) = &model.overlay else { panic!("a change is proposed") };
+    let Some(proposal) = model.dialog::<Proposal>() else { panic!("a change is proposed") };
     let file = |job: &FileJob| match &job.action {
         FileAction::Create(text) => (job.path.display().to_string(), text.clone()),
         other => panic!("{other:?}"),
@@ -1014,7 +1025,7 @@ fn one_of_several_conversations_is_captured() {
     assert!(model.notice.as_ref().unwrap().text.contains("no message"), "it says why it cannot be a case");
     arrive(&mut model);
     press(&mut model, "down enter");
-    let Some(Overlay::Ask(line)) = &model.overlay else { panic!("an id is asked for") };
+    let Some(line) = model.dialog::<AskLine>() else { panic!("an id is asked for") };
     assert_eq!(line.input.value(), "water_tomatoes_2", "the id that is free");
     press(&mut model, "esc");
     arrive(&mut model);
@@ -1022,13 +1033,13 @@ fn one_of_several_conversations_is_captured() {
     type_text(&mut model, "late 2-3");
     press(&mut model, "enter");
     assert!(model.notice.as_ref().unwrap().text.contains("begins at turn 2"), "what the case lacks is said");
-    let Some(Overlay::Proposal(proposal)) = &model.overlay else { panic!("a change is proposed") };
+    let Some(proposal) = model.dialog::<Proposal>() else { panic!("a change is proposed") };
     assert_eq!(proposal.words, "save the conversation as late");
     press(&mut model, "esc");
     let (source, found) = ("http://x/s".to_string(), Err("no session: the server answered 404".to_string()));
     update(&mut model, Msg::Edits(EditMsg::Conversations { source, target, found }));
     assert!(model.notice.as_ref().unwrap().text.contains("nothing is captured from http://x/s: no session"));
-    let Some(Overlay::Ask(line)) = &model.overlay else { panic!("the source can be corrected") };
+    let Some(line) = model.dialog::<AskLine>() else { panic!("the source can be corrected") };
     assert_eq!(line.input.value(), "http://x/s");
 }
 
@@ -1036,19 +1047,19 @@ fn one_of_several_conversations_is_captured() {
 fn another_conversation_is_started_only_after_a_yes_if_turns_are_unsaved() {
     let mut model = sample();
     press(&mut model, "C");
-    let Screen::Chat(chat) = &mut model.screen else { panic!("a conversation is open") };
+    let Screen::Chat(chat) = &mut model.view.screen else { panic!("a conversation is open") };
     let number = chat.number;
     chat.turns.push(Invocation { user: Content::text("user", "Good morning!"), ..Invocation::default() });
     assert_eq!(press(&mut model, "ctrl-n"), []);
-    assert!(matches!(&model.overlay, Some(Overlay::Confirm(_))), "unsaved turns are not dropped");
+    assert!(model.dialog::<Confirm>().is_some(), "unsaved turns are not dropped");
     press(&mut model, "esc");
-    let Screen::Chat(chat) = &model.screen else { panic!("the conversation stays") };
+    let Screen::Chat(chat) = &model.view.screen else { panic!("the conversation stays") };
     assert_eq!((chat.number, chat.turns.len()), (number, 1));
     press(&mut model, "ctrl-t ctrl-u");
     type_text(&mut model, "{\"a\": 2}");
     press(&mut model, "enter");
-    assert!(matches!(&model.overlay, Some(Overlay::Confirm(_))));
+    assert!(model.dialog::<Confirm>().is_some());
     press(&mut model, "y");
-    let Screen::Chat(chat) = &model.screen else { panic!("another conversation is open") };
+    let Screen::Chat(chat) = &model.view.screen else { panic!("another conversation is open") };
     assert_eq!((chat.number, chat.turns.len(), &chat.session.state["a"]), (number + 1, 0, &2.into()));
 }

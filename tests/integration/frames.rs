@@ -38,9 +38,9 @@ fn sample(size: (u16, u16)) -> Model {
     let workspace = workspace();
     let mut model = Model::new("the sample workspace".into(), workspace.sets.clone(), size);
     model.judge = workspace.config.judge.as_ref().and_then(|judge| judge.label());
-    for set in 0..model.sets.len() {
-        let open = open_set(&model.sets[set].path).unwrap();
-        let agent = model.sets[set].path.app.clone().ok_or_else(|| "none".to_string());
+    for set in 0..model.view.sets.len() {
+        let open = open_set(&model.view.sets[set].path).unwrap();
+        let agent = model.view.sets[set].path.app.clone().ok_or_else(|| "none".to_string());
         let notes = Ok(Default::default());
         let result =
             Ok(OpenedSet { file: Arc::new(open.file), digest: open.digest, agent, notes, stubs: None });
@@ -58,7 +58,7 @@ fn sample(size: (u16, u16)) -> Model {
 }
 
 fn digest_of(model: &Model, set: usize) -> String {
-    match &model.sets[set].state {
+    match &model.view.sets[set].state {
         SetState::Ready(_, digest) => digest.clone(),
         other => panic!("{other:?}"),
     }
@@ -80,7 +80,7 @@ fn plan(model: &Model) -> RunPlan {
         cases: PlannedCases::default(),
         options: RunOptions::default(),
     };
-    for (set, view) in model.sets.iter().enumerate() {
+    for (set, view) in model.view.sets.iter().enumerate() {
         let SetState::Ready(file, digest) = &view.state else { panic!("the set is open") };
         let Some(app) = view.path.app.clone() else { continue };
         plan.sets.push(PlannedSet {
@@ -265,7 +265,7 @@ fn screens() {
 }
 
 #[test]
-fn overlays() {
+fn dialogs() {
     let mut model = sample((100, 24));
     run(&mut model, 30);
     keys(&mut model, "q / s t a t u s : f a i l");
@@ -385,7 +385,7 @@ fn what_judges_disagree_on_comes_first_and_is_found() {
     let mut model = judged((120, 40));
     keys(&mut model, "q q");
     let listed = |model: &Model| -> Vec<String> {
-        model.browse.visible.iter().map(|case| model.eval_id(*case).into_owned()).collect()
+        model.view.browse.visible.iter().map(|case| model.eval_id(*case).into_owned()).collect()
     };
     assert_eq!(listed(&model), ["angry_reader", "useless"]);
     keys(&mut model, "o o o");
@@ -513,8 +513,8 @@ fn hostile() -> (Model, String) {
     });
     let ticket = model.ticket();
     update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result })));
-    model.sets[0].path.stem = long.clone();
-    model.sets[0].path.shown = bad.clone();
+    model.view.sets[0].path.stem = long.clone();
+    model.view.sets[0].path.shown = bad.clone();
     model.title = bad.clone();
     let mut plan = plan(&sample((80, 24)));
     let first = PlannedCase { eval_id: long.clone().into(), ..plan.cases.get(0).unwrap().into_owned() };
@@ -1011,11 +1011,11 @@ fn every_text_on_every_screen_can_be_read() {
 
 /// Asserts that nothing is drawn over the sides of a pane.
 fn assert_inside_panes(place: &str, model: &Model, buffer: &Buffer) {
-    if model.overlay.is_some() || !model.pressed.is_empty() {
+    if model.view.open_dialog.is_some() || !model.pressed.is_empty() {
         return;
     }
     let areas = evaltrail::explorer::layout(model);
-    let is_list = matches!(model.screen, evaltrail::explorer::Screen::Browse);
+    let is_list = matches!(model.view.screen, evaltrail::explorer::Screen::Browse);
     let panes = [(areas.left, true), (areas.main, true), (areas.panel, is_list)];
     for (area, _) in panes.iter().filter(|(area, has_border)| *has_border && !area.is_empty()) {
         for y in area.y..area.bottom() {

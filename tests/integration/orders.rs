@@ -159,7 +159,7 @@ impl World {
         let at = self.rng.random_range(0..self.effects.len());
         let answer = match self.effects.swap_remove(at) {
             Effect::Sets(SetEffect::Load { set, ticket }) => {
-                let path = &self.model.sets[set].path;
+                let path = &self.model.view.sets[set].path;
                 let open = open_set(path).unwrap();
                 let (file, digest) = (Arc::new(open.file), open.digest);
                 let notes = read_notes(&path.path);
@@ -308,7 +308,7 @@ impl World {
             self.work();
             self.deliver();
         }
-        if self.model.trial.is_some() {
+        if self.model.view.trial.is_some() {
             self.take(Msg::Command(&evaltrail::explorer::commands::DROP_TRIAL));
             self.settle();
         }
@@ -316,15 +316,15 @@ impl World {
 
     fn check(&self) {
         for set in 0..SETS.len() {
-            let at = self.model.sets.iter().position(|view| view.path == self.sets[set]).unwrap();
+            let at = self.model.view.sets.iter().position(|view| view.path == self.sets[set]).unwrap();
             let file = self.model.file(at).expect("the file is shown");
             assert_eq!(file.text(), text(&self.disk[set]), "the newest file is shown");
-            let summaries = self.model.sets[at].summaries.as_ref().expect("its summaries are there");
+            let summaries = self.model.view.sets[at].summaries.as_ref().expect("its summaries are there");
             assert_eq!(summaries.len(), file.len());
             let mut seen = BTreeMap::new();
             for index in 0..file.len() {
                 let (case, id) = (CaseRef { set: at, index }, file.eval_id(index).into_owned());
-                let outcome = self.model.outcomes.get(case);
+                let outcome = self.model.view.outcomes.get(case);
                 let Some((run, ran)) = self.last.get(&(set, id.clone())) else {
                     assert!(outcome.is_none(), "{id} was never run");
                     continue;
@@ -337,7 +337,7 @@ impl World {
                 assert_eq!(wholes(&outcome.attempts), wholes(&now), "{id} is stale");
                 *seen.entry(outcome.worst.key()).or_insert(0usize) += 1;
             }
-            let totals = self.model.outcomes.totals(at);
+            let totals = self.model.view.outcomes.totals(at);
             let counted: BTreeMap<&str, usize> = totals
                 .each()
                 .into_iter()

@@ -7,8 +7,13 @@ use evaltrail::domain::{
     Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
     Trajectory, case_status,
 };
+use evaltrail::explorer::dialogs::confirm::Confirm;
+use evaltrail::explorer::dialogs::flips::ChangedCases;
+use evaltrail::explorer::dialogs::metrics::MetricCatalog;
+use evaltrail::explorer::dialogs::rule::RuleLine;
+use evaltrail::explorer::dialogs::statistics::StatisticsTable;
 use evaltrail::explorer::{
-    Against, CaseRef, Confirmed, Effect, Model, Msg, OpenedSet, Overlay, ResultEffect, ResultMsg, RunEffect,
+    Against, CaseRef, Confirmed, Effect, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunEffect,
     SetEffect, SetLoaded, SetMsg, rescored, update,
 };
 use evaltrail::formats::SetFile;
@@ -81,7 +86,7 @@ fn model() -> Model {
 }
 
 fn statuses(model: &Model) -> Vec<Status> {
-    (0..4).map(|index| model.outcomes.worst(CaseRef { set: 0, index }).unwrap()).collect()
+    (0..4).map(|index| model.view.outcomes.worst(CaseRef { set: 0, index }).unwrap()).collect()
 }
 
 const P: Status = Status::Passed;
@@ -95,16 +100,16 @@ fn match_types_arguments_and_thresholds_are_tried_from_the_keyboard() {
     assert_eq!(statuses(&model), [P, F, F, F], "IN_ORDER does not help: the order is another");
     press(&mut model, "w m");
     assert_eq!(statuses(&model), [P, P, F, F], "ANY_ORDER");
-    assert_eq!(model.trial.as_ref().unwrap().counts(), (1, 0));
+    assert_eq!(model.view.trial.as_ref().unwrap().counts(), (1, 0));
     press(&mut model, "w i");
     assert_eq!(statuses(&model), [P, P, P, F], "arguments ignored");
     press(&mut model, "down down down");
     press(&mut model, "w - w - w -");
-    assert_eq!(model.trial.as_ref().unwrap().change.thresholds["response_match_score"], 0.65);
+    assert_eq!(model.view.trial.as_ref().unwrap().change.thresholds["response_match_score"], 0.65);
     assert_eq!(statuses(&model), [P, P, P, P]);
-    assert_eq!(model.trial.as_ref().unwrap().flips.len(), 3);
+    assert_eq!(model.view.trial.as_ref().unwrap().flips.len(), 3);
     press(&mut model, "w d");
-    assert!(model.trial.is_none());
+    assert!(model.view.trial.is_none());
     assert_eq!(statuses(&model), [P, F, F, F], "dropped");
 }
 
@@ -135,7 +140,7 @@ fn a_what_if_stays_when_another_program_edits_a_case() {
     let ticket = model.ticket();
     update(&mut model, Msg::Sets(SetMsg::Loaded(SetLoaded { set: 0, ticket, result })));
     assert_eq!(statuses(&model), [P, P, F, P]);
-    assert_eq!(model.trial.as_ref().expect("the what-if is active").counts(), (1, 0));
+    assert_eq!(model.view.trial.as_ref().expect("the what-if is active").counts(), (1, 0));
     press(&mut model, "w d");
     assert_eq!(statuses(&model), [P, F, F, P], "the edited case passes without the what-if");
 }
@@ -147,13 +152,15 @@ fn a_typed_rule_shows_at_once_which_cases_turn_green() {
     type_text(&mut model, "search_* query sometimes");
     press(&mut model, "enter");
     assert!(
-        matches!(&model.overlay, Some(Overlay::Rule(line)) if line.wrong.as_deref().is_some_and(|why| why.contains("ignore")))
+        model
+            .dialog::<RuleLine>()
+            .is_some_and(|line| line.wrong.as_deref().is_some_and(|why| why.contains("ignore")))
     );
     press(&mut model, "ctrl-u");
     type_text(&mut model, "search_* query ignore");
     press(&mut model, "enter");
     assert_eq!(statuses(&model), [P, F, P, F]);
-    let attempt = &model.outcomes.get(CaseRef { set: 0, index: 2 }).unwrap().attempts[0];
+    let attempt = &model.view.outcomes.get(CaseRef { set: 0, index: 2 }).unwrap().attempts[0];
     let of = |name: &str| attempt.metrics.iter().find(|metric| metric.metric == name).unwrap();
     assert_eq!(
         (of("trajectory_match").score(), of("tool_trajectory_avg_score").score()),
@@ -161,7 +168,7 @@ fn a_typed_rule_shows_at_once_which_cases_turn_green() {
     );
     assert_eq!(attempt.adk_status, F, "ADK would still say failed");
     press(&mut model, "w f");
-    assert!(matches!(&model.overlay, Some(Overlay::Flips(list)) if list.picker.found.len() == 1));
+    assert!(model.dialog::<ChangedCases>().is_some_and(|list| list.picker.found.len() == 1));
     press(&mut model, "enter");
     assert_eq!(model.current_case(), Some(CaseRef { set: 0, index: 2 }));
 }
@@ -171,7 +178,7 @@ fn the_case_says_the_smallest_change_that_would_do() {
     let mut model = model();
     let said = |model: &mut Model, keys: &str| {
         press(model, keys);
-        let evaltrail::explorer::Screen::Case(case) = &model.screen else { panic!("a case is open") };
+        let evaltrail::explorer::Screen::Case(case) = &model.view.screen else { panic!("a case is open") };
         case.suggestion.as_ref().map(|change| change.words().join(" + "))
     };
     assert_eq!(said(&mut model, "enter"), None);
@@ -187,7 +194,7 @@ fn the_case_says_the_smallest_change_that_would_do() {
 fn a_change_is_written_only_after_a_yes() {
     let mut model = model();
     press(&mut model, "w m w w");
-    let Some(Overlay::Confirm(confirm)) = &model.overlay else { panic!("it asks") };
+    let Some(confirm) = model.dialog::<Confirm>() else { panic!("it asks") };
     assert!(
         confirm.question.lines.iter().any(|line| line.contains("test_config.json")),
         "{:?}",
@@ -203,7 +210,7 @@ fn a_change_is_written_only_after_a_yes() {
         update(&mut model, Msg::Results(ResultMsg::CriteriaWritten("done".into()))),
         [Effect::Sets(SetEffect::Rediscover)]
     );
-    assert!(model.trial.is_none());
+    assert!(model.view.trial.is_none());
 }
 
 #[test]
@@ -223,7 +230,7 @@ fn results_that_arrive_during_a_what_if_are_rescored() {
 #[test]
 fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
     let mut model = model();
-    let one = model.outcomes.get(CaseRef { set: 0, index: 1 }).unwrap().attempts[0].clone();
+    let one = model.view.outcomes.get(CaseRef { set: 0, index: 1 }).unwrap().attempts[0].clone();
     let many: Vec<_> = (0..3000u32)
         .map(|at| {
             let key = AttemptKey { case: 1, attempt: at + 1 };
@@ -244,18 +251,18 @@ fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
         let rescored = rescored(before, change);
         Msg::Results(ResultMsg::Rescored(*ticket, Box::new(rescored)))
     };
-    assert!(model.trial.as_ref().unwrap().pending.is_some());
+    assert!(model.view.trial.as_ref().unwrap().pending.is_some());
     update(&mut model, answer(&first));
-    assert!(model.trial.as_ref().unwrap().pending.is_some(), "an answer for the change before");
+    assert!(model.view.trial.as_ref().unwrap().pending.is_some(), "an answer for the change before");
     update(&mut model, answer(&second));
     assert_eq!(statuses(&model)[1], P);
-    assert!(model.trial.as_ref().unwrap().pending.is_none());
+    assert!(model.view.trial.as_ref().unwrap().pending.is_none());
     press(&mut model, "w d");
     let dropped = press(&mut model, "w m");
     press(&mut model, "w d");
     let shown = press(&mut model, "w m w m");
     update(&mut model, answer(&dropped));
-    assert!(model.trial.as_ref().unwrap().pending.is_some(), "an answer for a trial that was dropped");
+    assert!(model.view.trial.as_ref().unwrap().pending.is_some(), "an answer for a trial that was dropped");
     let key = AttemptKey { case: 1, attempt: 5000 };
     let late = vec![Arc::new(Attempt { key, ..(*one.read().unwrap()).clone() })];
     let ticket = model.ticket();
@@ -269,7 +276,7 @@ fn many_outcomes_are_rescored_elsewhere_and_late_answers_dropped() {
         "the outcomes are others by now: {again:?}"
     );
     update(&mut model, answer(&again));
-    assert_eq!(model.outcomes.attempts(), 3000 + 3 + 1, "no attempt is lost");
+    assert_eq!(model.view.outcomes.attempts(), 3000 + 3 + 1, "no attempt is lost");
 }
 
 #[test]
@@ -277,7 +284,7 @@ fn s_scores_and_metrics_and_statistics_open() {
     let mut model = model();
     assert_eq!(press(&mut model, "s"), [], "an eval set holds nothing that an agent did");
     press(&mut model, "m s");
-    assert!(matches!(&model.overlay, Some(Overlay::Statistics(table)) if table.lines[0].total == 4));
+    assert!(model.dialog::<StatisticsTable>().is_some_and(|table| table.lines[0].total == 4));
     press(&mut model, "esc");
     let rows: String = (0..4).map(|at| format!("{{\"prompt\": \"{at}\", \"response\": \"x\"}}\n")).collect();
     let file = Arc::new(SetFile::open(Arc::from(rows), "x").unwrap());
@@ -293,9 +300,9 @@ fn s_scores_and_metrics_and_statistics_open() {
     let saved = vec![CaseRef { set: 0, index: 0 }];
     assert_eq!(press(&mut model, "s"), [Effect::Run(RunEffect::Start(saved, Against::Saved))]);
     press(&mut model, "m m");
-    assert!(matches!(&model.overlay, Some(Overlay::Metrics(list)) if list.picker.found.len() > 30));
+    assert!(model.dialog::<MetricCatalog>().is_some_and(|list| list.picker.found.len() > 30));
     type_text(&mut model, "bleu");
-    assert!(matches!(&model.overlay, Some(Overlay::Metrics(list)) if list.picker.found[0].0 == "bleu"));
+    assert!(model.dialog::<MetricCatalog>().is_some_and(|list| list.picker.found[0].0 == "bleu"));
 }
 
 /// In the list, one key applies the suggestion to the what-if. The preview then shows the what-if, and the same
@@ -307,7 +314,7 @@ fn a_suggestion_is_tried_from_the_list_once() {
     assert_eq!(model.shown_attempt().unwrap().status, F);
     let suggestion = model.shown_case().unwrap().suggestion.clone().expect("a suggestion");
     press(&mut model, "=");
-    assert_eq!(model.trial.as_ref().unwrap().change, suggestion);
+    assert_eq!(model.view.trial.as_ref().unwrap().change, suggestion);
     assert_eq!(model.shown_attempt().unwrap().status, P, "the preview is of the what-if");
     assert_eq!(model.shown_case().unwrap().suggestion, None);
     let mut twice = suggestion.clone();
@@ -325,9 +332,9 @@ fn a_suggestion_is_tried_from_the_list_once() {
 fn a_rule_is_completed_and_says_when_it_is_about_nothing() {
     let mut model = model();
     press(&mut model, "down down w r");
-    let typed = |model: &Model| match &model.overlay {
-        Some(Overlay::Rule(line)) => line.input.value().to_string(),
-        _ => panic!("a rule is typed"),
+    let typed = |model: &Model| match model.dialog::<RuleLine>() {
+        Some(line) => line.input.value().to_string(),
+        None => panic!("a rule is typed"),
     };
     type_text(&mut model, "se");
     press(&mut model, "tab");

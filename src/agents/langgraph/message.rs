@@ -6,6 +6,9 @@ use crate::formats::adk::Event;
 use crate::formats::{Message, MessageRole, read_message};
 use serde_json::{Value, json};
 
+/// The key of a graph's input and state that contains the conversation.
+pub(super) const MESSAGES: &str = "messages";
+
 /// A message that a node added to the state.
 pub(super) struct StateMessage {
     /// Empty if it has none.

@@ -19,6 +19,7 @@ use crate::formats::adk::Event;
 use crate::process::clock::Stopwatch;
 use async_trait::async_trait;
 use interrupt::{Interrupt, resume};
+use message::MESSAGES;
 use reqwest::Method;
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
@@ -29,8 +30,6 @@ use updates::Updates;
 
 /// How long a run waits at its end for its threads to be deleted.
 const TIDIES_WITHIN: Duration = Duration::from_secs(3);
-/// The key of a graph's input and state that contains the conversation.
-const MESSAGES: &str = "messages";
 
 /// A LangGraph server.
 #[derive(Debug)]

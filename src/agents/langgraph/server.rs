@@ -1,6 +1,6 @@
 //! The assistants of a server, and the keys of their inputs.
 
-use super::MESSAGES;
+use super::message::MESSAGES;
 use crate::agents::AgentError;
 use crate::agents::remote::{Remote, setup};
 use crate::domain::LanggraphSettings;

@@ -1,7 +1,6 @@
 //! What the nodes of a graph add to its messages.
 
-use super::MESSAGES;
-use super::message::{StateMessage, is_pair};
+use super::message::{MESSAGES, StateMessage, is_pair};
 use crate::domain::Content;
 use crate::formats::MessageRole;
 use crate::formats::adk::Event;

@@ -1,7 +1,7 @@
 //! Chat completions.
 
 use super::message::{Joined, reply_of};
-use super::{AskedCall, CallForm, Reply, failure};
+use super::reply::{AskedCall, CallForm, Reply, failure};
 use crate::agents::messages::history_messages;
 use crate::agents::remote::Remote;
 use crate::agents::{AgentError, ErrorKind, TurnBudget};

@@ -1,7 +1,7 @@
 //! A message of chat completions, as a whole or joined from the pieces of a stream, in the forms of the servers in use.
 
+use super::reply::{AskedCall, CallForm, Reply};
 use super::thinking::without_thoughts;
-use super::{AskedCall, CallForm, Reply};
 use crate::agents::messages::{arguments_text, content_text, usage_of};
 use crate::domain::{ModelError, Part};
 use serde_json::{Map, Value, json};

@@ -3,23 +3,25 @@
 
 mod chat;
 mod message;
+mod reply;
 mod responses;
 mod thinking;
 
 use super::adk_tools::declared_by;
 use super::budget::EVENT;
-use super::messages::{call_part, event_with, response_part, text_of};
+use super::messages::{event_with, response_part, text_of};
 use super::remote::{Remote, setup};
 use super::tools::answer_for_caller;
 use super::{
     Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome,
 };
-use crate::domain::{ModelError, OpenaiApi, OpenaiSettings, Part, TurnEnd, Usage};
+use crate::domain::{OpenaiApi, OpenaiSettings, Part, TurnEnd};
 use crate::formats::adk::Event;
 use crate::process::clock::Stopwatch;
 use crate::store::read_text_file;
 use crate::stubs::AttemptTools;
 use async_trait::async_trait;
+use reply::{AskedCall, Reply};
 use serde_json::{Map, Value};
 use std::path::Path;
 use std::sync::Arc;
@@ -49,52 +51,6 @@ struct OpenaiSession {
     /// The messages, or the items, so far.
     said: Vec<Value>,
     tools: Arc<AttemptTools>,
-}
-
-/// What the model replied in one step.
-#[derive(Debug, Default)]
-struct Reply {
-    /// What is repeated to the model in the next request.
-    said: Vec<Value>,
-    /// What the model thought; not part of the response.
-    thoughts: Vec<String>,
-    texts: Vec<Part>,
-    calls: Vec<AskedCall>,
-    /// Calls that evaltrail does not answer, and what no interface describes: the calls are not all known.
-    others: Vec<Part>,
-    /// Why the model stopped early.
-    error: Option<ModelError>,
-    usage: Option<Usage>,
-    model: Option<String>,
-    refuses: bool,
-}
-
-/// A call that the model asks for.
-#[derive(Debug, Default)]
-struct AskedCall {
-    /// Empty if the server gives none.
-    id: String,
-    name: String,
-    /// The arguments as text, in JSON.
-    arguments: String,
-    form: CallForm,
-}
-
-/// The form in which a call is asked for, and answered.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum CallForm {
-    /// An element of `tool_calls`, or an item.
-    #[default]
-    Tool,
-    /// The member `function_call` of a message, which has no id.
-    Legacy,
-}
-
-impl AskedCall {
-    fn part(&self) -> Part {
-        let id = Some(self.id.as_str()).filter(|id| !id.is_empty());
-        call_part(&self.name, id, &self.arguments.clone().into())
-    }
 }
 
 impl OpenaiAgent {
@@ -183,16 +139,6 @@ impl OpenaiSession {
             emit(event_with("tools", vec![response_part(&asked.name, id, answer)]));
         }
         Ok(())
-    }
-}
-
-/// Fails if an answer of either interface reports an error.
-fn failure(remote: &Remote, answer: &Value) -> Result<(), AgentError> {
-    let has_failed =
-        answer["status"] == "failed" || answer.get("error").is_some_and(|error| !error.is_null());
-    match has_failed {
-        true => Err(remote.reported(answer, "the server reported an error without saying why")),
-        false => Ok(()),
     }
 }
 

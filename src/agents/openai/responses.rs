@@ -1,6 +1,6 @@
 //! The Responses interface.
 
-use super::{AskedCall, CallForm, Reply, failure};
+use super::reply::{AskedCall, CallForm, Reply, failure};
 use crate::agents::messages::{arguments_text, content_text, history_messages, usage_of};
 use crate::agents::remote::Remote;
 use crate::agents::{AgentError, ErrorKind, TurnBudget};

@@ -7,6 +7,7 @@ use super::reply_copy::ReplyCopy;
 use crate::agents::AgentError;
 use crate::agents::openai::declarations_in;
 use crate::agents::remote::setup;
+use crate::agents::trace::BAGGAGE;
 use crate::domain::{McpSource, StubMode, ToolCall, address_without_secrets};
 use crate::formats::json::{Unreadable, parse_within};
 use crate::net::http::{cause, chain, client};
@@ -37,8 +38,6 @@ const PASSED_ON: [&str; 10] = [
     "mcp-session-id",
     "traceparent",
 ];
-/// The name under which the id of the attempt's session is sent as W3C baggage.
-pub(crate) const BAGGAGE: &str = "evaltrail.attempt";
 /// The maximum memory of the values of a reply that is noted, in bytes.
 const LARGEST_REPLY: usize = 64 << 20;
 const METHOD_NOT_FOUND: i32 = -32601;

@@ -17,7 +17,6 @@ mod traces;
 pub(super) use adk_plugin::{OPTION as PLUGIN_OPTION, PluginFolder, REQUESTS};
 pub use attempts::Admission;
 pub(super) use interception::Interception;
-pub(super) use mcp::BAGGAGE;
 pub(super) use server::for_session;
 pub(super) use traces::{TraceInbox, TurnSpans};
 

@@ -1,7 +1,8 @@
 //! Applications on an ADK server.
 
+use super::error::AgentSpecError;
 use super::server::start_limit;
-use super::{AgentSpecError, split_command};
+use super::split_command;
 use crate::domain::{AgentServer, AgentSpec, ProgramSpec};
 use serde::Deserialize;
 use std::path::Path;

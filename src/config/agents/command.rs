@@ -1,6 +1,6 @@
 //! Programs that are started for each attempt.
 
-use super::AgentSpecError;
+use super::error::AgentSpecError;
 use crate::domain::{AgentSpec, ProgramSpec};
 use serde::Deserialize;
 use std::path::Path;

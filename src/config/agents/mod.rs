@@ -5,6 +5,7 @@
 
 mod adk;
 mod command;
+mod error;
 mod presets;
 mod python;
 mod replay;
@@ -12,15 +13,12 @@ mod server;
 mod stubs;
 
 pub use command::split_command;
+pub use error::AgentSpecError;
 
+use self::error::with_key;
 use self::stubs::StubsKey;
 use crate::domain::{AgentSpec, Protocol, Secrets, ToolsSpec, TraceSource, secrets_in_address};
 use std::path::Path;
-
-/// Why a text does not specify an agent.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{0}")]
-pub struct AgentSpecError(pub String);
 
 /// Parses the part of an address after the prefix; relative paths are relative to the folder.
 type ParseAddress = fn(&str, &Path) -> Result<AgentSpec, AgentSpecError>;
@@ -80,12 +78,6 @@ impl KindTable {
             _ => return Err(format!("{kind:?} is not a kind of agent; the kinds are {}", kinds())),
         })
     }
-}
-
-/// The message of an error in a table, with the key that it is about.
-fn with_key(error: &toml::de::Error) -> String {
-    // The second line names the key.
-    error.to_string().trim().replace('\n', " ")
 }
 
 fn kinds() -> String {

@@ -1,6 +1,7 @@
 //! Python functions and agent objects.
 
-use super::{AgentSpecError, split_command};
+use super::error::AgentSpecError;
+use super::split_command;
 use crate::domain::{AgentSpec, ProgramSpec};
 use serde::Deserialize;
 use std::path::Path;

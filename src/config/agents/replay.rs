@@ -1,6 +1,6 @@
 //! Recordings that are replayed.
 
-use super::AgentSpecError;
+use super::error::AgentSpecError;
 use crate::domain::AgentSpec;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};

@@ -170,7 +170,7 @@ fn in_folder(mut protocol: Protocol, folder: &Path) -> Protocol {
 }
 
 fn message(error: toml::de::Error) -> String {
-    super::with_key(&error)
+    super::error::with_key(&error)
 }
 
 fn checked(url: &str) -> Result<String, String> {

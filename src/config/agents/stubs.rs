@@ -49,7 +49,7 @@ pub(super) fn trace_source(value: toml::Value) -> Result<TraceSource, String> {
 impl StubsKey {
     /// Reads the key. The error is a message.
     pub(super) fn read(value: toml::Value) -> Result<StubsKey, String> {
-        let wrong = |error: toml::de::Error| format!("stubs: {}", super::with_key(&error));
+        let wrong = |error: toml::de::Error| format!("stubs: {}", super::error::with_key(&error));
         match value {
             toml::Value::Boolean(is_on) => {
                 Ok(StubsKey::Mode(if is_on { StubMode::Fail } else { StubMode::Off }))
@@ -85,7 +85,7 @@ fn mcp_source(key: toml::Value, root: &Path) -> Result<McpSource, String> {
     let source = match key {
         toml::Value::String(url) => McpSource { url: Some(url), declarations: None },
         key => {
-            let table: McpTable = key.try_into().map_err(|error| super::with_key(&error))?;
+            let table: McpTable = key.try_into().map_err(|error| super::error::with_key(&error))?;
             McpSource { url: table.url, declarations: table.declarations.map(|path| root.join(path)) }
         }
     };

@@ -2,12 +2,12 @@
 
 use super::{propose, show};
 use crate::domain::{Invocation, captured_case, clean_line, eval_id_error, free_id, turn_range};
+use crate::explorer::dialogs::ask::{self, Purpose};
+use crate::explorer::dialogs::conversations;
+use crate::explorer::dialogs::proposal::Proposal;
 use crate::explorer::effect::{CaptureTarget, EditEffect, Effect};
 use crate::explorer::global;
 use crate::explorer::model::{Model, Screen};
-use crate::explorer::overlays::ask::{self, Purpose};
-use crate::explorer::overlays::conversations;
-use crate::explorer::overlays::proposal::Proposal;
 use crate::formats::{Edit, SetFile, blank_set, plan};
 use crate::runner::{RecordedConversation, with_user_message};
 use crate::store::{FileAction, FileJob};
@@ -85,7 +85,7 @@ pub(crate) fn arrived(
     target: CaptureTarget,
     found: Result<Vec<RecordedConversation>, String>,
 ) -> Vec<Effect> {
-    let is_free = model.overlay.is_none() && matches!(model.screen, Screen::Browse);
+    let is_free = model.view.open_dialog.is_none() && matches!(model.view.screen, Screen::Browse);
     match found {
         Err(why) => {
             let mut effects =
@@ -193,7 +193,7 @@ fn save(
 }
 
 fn new_set(model: &Model, now: f64, edits: Vec<Edit>, words: String) -> Result<Proposal, String> {
-    let id = unused_id(NEW_SET, |id| model.sets.iter().any(|set| set.path.path == path_of(model, id)));
+    let id = unused_id(NEW_SET, |id| model.view.sets.iter().any(|set| set.path.path == path_of(model, id)));
     let blank =
         SetFile::open(blank_set(&id, None, now).into(), &id).map_err(|problem| problem.to_string())?;
     let change = plan(&blank, &edits).map_err(|error| error.to_string())?;

@@ -5,10 +5,10 @@ use super::set_files::shown;
 use super::show;
 use crate::domain::{CaseNotes, Content, Conversation, EvalCase, Invocation, Trajectory, eval_id_error};
 use crate::explorer::case_ref::CaseRef;
+use crate::explorer::dialogs::proposal::{NOTHING, Proposal};
 use crate::explorer::effect::{Effect, SetEffect};
 use crate::explorer::global;
 use crate::explorer::model::{Model, Screen};
-use crate::explorer::overlays::proposal::{NOTHING, Proposal};
 use crate::explorer::screens::edit;
 use crate::explorer::screens::edit::state::EditScreen;
 use crate::formats::{Edit, Form};
@@ -17,8 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The selected cases, or the one under the cursor.
 pub(super) fn chosen(model: &Model) -> Vec<CaseRef> {
-    match matches!(model.screen, Screen::Browse) && !model.browse.selected.is_empty() {
-        true => model.browse.selected.iter().copied().collect(),
+    match matches!(model.view.screen, Screen::Browse) && !model.view.browse.selected.is_empty() {
+        true => model.view.browse.selected.iter().copied().collect(),
         false => model.current_case().into_iter().collect(),
     }
 }
@@ -61,7 +61,7 @@ pub(super) fn new_case(model: &mut Model, set: usize, eval_id: String) -> Vec<Ef
     let mut screen = EditScreen::new(at, file, case, None);
     screen.is_new = true;
     screen.cursor = 2;
-    model.screen = Screen::Edit(Box::new(screen));
+    model.view.screen = Screen::Edit(Box::new(screen));
     let mut effects = vec![Effect::Sets(SetEffect::CollectTools(set))];
     effects.extend(edit::edit_field(model));
     effects
@@ -124,13 +124,15 @@ pub(super) fn move_cases(model: &Model, target: usize) -> Result<Proposal, Strin
     }
     let gone = cases.iter().map(|case| case.index).collect();
     let what = if ids.len() == 1 { ids[0].clone() } else { format!("{} cases", ids.len()) };
-    let words = format!("move {what} to {}", model.sets[target].path.stem);
+    let words = format!("move {what} to {}", model.view.sets[target].path.stem);
     let mut proposal = model.propose(source, vec![Edit::Remove(gone)], words)?;
     let grown = crate::formats::json::TextChange::one(0, to.text(), text.text());
     let action = FileAction::Change(to.shared_text(), grown);
-    add_job(&mut proposal, FileJob { path: model.sets[target].path.path.clone(), action }, model);
-    let kept: Vec<(String, CaseNotes)> =
-        ids.iter().filter_map(|id| Some((id.clone(), model.sets[source].notes.of(id)?.clone()))).collect();
+    add_job(&mut proposal, FileJob { path: model.view.sets[target].path.path.clone(), action }, model);
+    let kept: Vec<(String, CaseNotes)> = ids
+        .iter()
+        .filter_map(|id| Some((id.clone(), model.view.sets[source].notes.of(id)?.clone())))
+        .collect();
     let take = |notes: &mut BTreeMap<String, CaseNotes>| ids.iter().for_each(|id| drop(notes.remove(id)));
     let jobs = [notes_job(model, source, take)?, notes_job(model, target, |notes| notes.extend(kept))?];
     jobs.into_iter().flatten().for_each(|job| add_job(&mut proposal, job, model));

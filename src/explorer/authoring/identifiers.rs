@@ -5,10 +5,10 @@ use super::set_files::{ENDING, file_of_set, folder_of, is_set};
 use super::sets::{copy_set, new_set, on_set, rename_set};
 use crate::domain::{clean_line, eval_id_error, free_id, set_id_error};
 use crate::explorer::case_ref::CaseRef;
+use crate::explorer::dialogs::ask::{self, Purpose};
+use crate::explorer::dialogs::follow_all;
 use crate::explorer::effect::Effect;
 use crate::explorer::model::Model;
-use crate::explorer::overlays::ask::{self, Purpose};
-use crate::explorer::overlays::follow_all;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub(crate) fn ask_new_case(model: &mut Model) -> Vec<Effect> {
 }
 
 pub(crate) fn ask_new_set(model: &mut Model) -> Vec<Effect> {
-    let beside = model.current_set().and_then(|set| model.sets[set].path.path.parent());
+    let beside = model.current_set().and_then(|set| model.view.sets[set].path.path.parent());
     let folder = beside.unwrap_or(&model.folder).to_path_buf();
     ask::open(model, SetLine::NewSet(folder), String::new())
 }
@@ -27,7 +27,7 @@ pub(crate) fn ask_new_set(model: &mut Model) -> Vec<Effect> {
 pub(crate) fn ask_copy(model: &mut Model) -> Vec<Effect> {
     if let Some(set) = on_set(model) {
         let folder = folder_of(model, set);
-        let id = free_id(&model.sets[set].path.stem, |id| is_set(model, &folder, id));
+        let id = free_id(&model.view.sets[set].path.stem, |id| is_set(model, &folder, id));
         return ask::open(model, SetLine::CopySet(set), id);
     }
     let Some(case) = model.current_case() else { return Vec::new() };
@@ -39,7 +39,7 @@ pub(crate) fn ask_copy(model: &mut Model) -> Vec<Effect> {
 /// Asks for another id: of the set under the cursor of the tree, else of the case.
 pub(crate) fn ask_rename(model: &mut Model) -> Vec<Effect> {
     if let Some(set) = on_set(model) {
-        let stem = model.sets[set].path.stem.clone();
+        let stem = model.view.sets[set].path.stem.clone();
         return ask::open(model, SetLine::RenameSet(set), stem);
     }
     let Some(case) = model.current_case() else { return Vec::new() };
@@ -74,7 +74,7 @@ enum SetLine {
 
 impl Purpose for SetLine {
     fn prompt(&self, model: &Model) -> Cow<'static, str> {
-        let stem = |set: usize| clean_line(&model.sets[set].path.stem).into_owned();
+        let stem = |set: usize| clean_line(&model.view.sets[set].path.stem).into_owned();
         let words = match self {
             SetLine::NewCase(set) => return format!("new case in {} ", stem(*set)).into(),
             SetLine::CopySet(set) => return format!("copy the set {} as ", stem(*set)).into(),
@@ -111,7 +111,7 @@ impl Purpose for SetLine {
             SetLine::CopyCase(case) => among(case.set, None),
             SetLine::RenameCase(case) => among(case.set, Some(case.index)),
             SetLine::NewSet(folder) => set_id(folder),
-            SetLine::RenameSet(set) if typed == model.sets[*set].path.stem => None,
+            SetLine::RenameSet(set) if typed == model.view.sets[*set].path.stem => None,
             SetLine::CopySet(set) | SetLine::RenameSet(set) => set_id(&folder_of(model, *set)),
             SetLine::Tags(_) => None,
         }

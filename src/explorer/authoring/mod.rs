@@ -14,14 +14,13 @@ use crate::diff::{Piece, accept_in_case, same_calls};
 use crate::domain::{EndedAttempt, EvalCase, Invocation, Status};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::{REDO, SAVE, UNDO, hint};
+use crate::explorer::dialogs::proposal::Proposal;
 use crate::explorer::effect::EditEffect;
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::SetEffect;
 use crate::explorer::message::{EditDone, EditFailure};
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::outcomes::CaseOutcome;
-use crate::explorer::overlays::Overlay;
-use crate::explorer::overlays::proposal::Proposal;
 use crate::explorer::screens::case::body::PieceLine;
 use crate::explorer::screens::{browse, chat, edit, queue};
 use crate::explorer::{global, load, what_if};
@@ -89,9 +88,9 @@ fn shown_turns(model: &Model, at: CaseRef, turn: usize) -> Option<(Invocation, I
 
 /// All that the agent did: in the case on the screen, or in the selected ones.
 pub(crate) fn accept_cases(model: &mut Model) -> Vec<Effect> {
-    let selected = matches!(model.screen, Screen::Browse) && !model.browse.selected.is_empty();
+    let selected = matches!(model.view.screen, Screen::Browse) && !model.view.browse.selected.is_empty();
     let chosen: Vec<CaseRef> = match selected {
-        true => model.browse.selected.iter().copied().collect(),
+        true => model.view.browse.selected.iter().copied().collect(),
         false => model.current_case().into_iter().collect(),
     };
     let each: Vec<(CaseRef, u32)> = chosen.iter().map(|case| (*case, 0)).collect();
@@ -133,7 +132,7 @@ pub(crate) fn accepting_edits(
     let mut by_set: BTreeMap<usize, Vec<Edit>> = BTreeMap::new();
     let mut refused = Vec::new();
     for (at, number) in cases {
-        let attempts = model.outcomes.get(*at).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
+        let attempts = model.view.outcomes.get(*at).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
         let numbered = attempts.iter().find(|attempt| attempt.key.attempt == *number);
         let ran = numbered.or_else(|| attempt_to_accept(model, *at)).cloned();
         match accepted(model, *at, ran, |_| Some(Piece::Turn)) {
@@ -149,15 +148,15 @@ pub(crate) fn accepting_edits(
 /// attempt is read.
 pub(crate) fn can_be_accepted(model: &Model, at: CaseRef) -> bool {
     let is_editable = model.file(at.set).is_some_and(|file| crate::formats::is_editable(file).is_ok());
-    let outcome = model.outcomes.get(at).filter(|outcome| !outcome.is_foreign());
+    let outcome = model.view.outcomes.get(at).filter(|outcome| !outcome.is_foreign());
     is_editable && outcome.and_then(CaseOutcome::worst_attempt).is_some_and(|ran| ran.error.is_none())
 }
 
 /// The attempt on the case screen; for cases of a list, the one to look at first.
 fn attempt_to_accept(model: &Model, at: CaseRef) -> Option<&Arc<EndedAttempt>> {
-    match &model.screen {
+    match &model.view.screen {
         Screen::Case(case) if case.at == at => model.shown_attempt(),
-        _ => model.outcomes.get(at)?.worst_attempt(),
+        _ => model.view.outcomes.get(at)?.worst_attempt(),
     }
 }
 
@@ -173,7 +172,7 @@ fn accepted(
     ran: Option<Arc<EndedAttempt>>,
     piece: impl Fn(usize) -> Option<Piece>,
 ) -> Result<EvalCase, String> {
-    if model.outcomes.get(at).is_some_and(CaseOutcome::is_foreign) {
+    if model.view.outcomes.get(at).is_some_and(CaseOutcome::is_foreign) {
         return Err("the result is from a foreign run, which was not recorded by you on this machine".into());
     }
     let ran = ran.ok_or("the case has not been run yet")?.read()?;
@@ -217,7 +216,7 @@ fn propose_many(model: &mut Model, by_set: BTreeMap<usize, Vec<Edit>>, words: St
 
 pub(crate) fn show(model: &mut Model, proposal: Proposal) -> Vec<Effect> {
     let effects = what_if::drop_trial(model);
-    model.overlay = Some(Overlay::Proposal(Box::new(proposal)));
+    model.view.open_dialog = Some(Box::new(proposal));
     effects
 }
 
@@ -231,18 +230,18 @@ pub(crate) fn undo_or_redo(model: &mut Model, undo: bool) -> Vec<Effect> {
 /// It was made, taken back or made again. What was written is shown at once, so that the next edit is one of the new
 /// text; a screen whose proposal was saved closes.
 pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
-    let saved = matches!(&model.overlay, Some(Overlay::Proposal(proposal)) if proposal.saving);
+    let saved = model.dialog::<Proposal>().is_some_and(|proposal| proposal.saving);
     let mut effects = Vec::new();
     for (path, text) in &done.written {
         effects.extend(text.iter().flat_map(|text| show_written(model, path, text.clone())));
     }
     if saved {
-        model.overlay = None;
+        model.view.open_dialog = None;
         let triage = model.queue.as_ref().and_then(|queue| queue.applying.as_ref());
         if triage.is_some_and(|applying| applying.words == done.words) {
             effects.extend(queue::applied(model));
         }
-        match &model.screen {
+        match &model.view.screen {
             Screen::Edit(_) => effects.extend(edit::close(model)),
             Screen::Chat(_) => chat::was_kept(model),
             _ => {}
@@ -261,16 +260,16 @@ pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
 
 /// Takes over a text that we wrote: of a set, or of what is kept beside one.
 fn show_written(model: &mut Model, path: &Path, text: Arc<str>) -> Vec<Effect> {
-    if let Some(set) = model.sets.iter().position(|set| set.exists() && set.path.path == path) {
+    if let Some(set) = model.view.sets.iter().position(|set| set.exists() && set.path.path == path) {
         let digest = fingerprint(&[text.as_bytes()]);
-        let stem = model.sets[set].path.stem.clone();
+        let stem = model.view.sets[set].path.stem.clone();
         let Ok(file) = SetFile::open(text, &stem) else { return Vec::new() };
-        model.sets[set].loaded = model.tickets.issue();
+        model.view.sets[set].loaded = model.tickets.issue();
         let effects = load::put_file(model, set, Arc::new(file), digest);
         browse::relist(model);
         return effects;
     }
-    let beside = model.sets.iter().position(|set| notes_path(&set.path.path) == path);
+    let beside = model.view.sets.iter().position(|set| notes_path(&set.path.path) == path);
     match (beside, Notes::open(text)) {
         (Some(set), Ok(notes)) => load::put_notes(model, set, Ok(notes)),
         _ => Vec::new(),
@@ -279,7 +278,7 @@ fn show_written(model: &mut Model, path: &Path, text: Arc<str>) -> Vec<Effect> {
 
 /// It was not made: what was meant stays on the screen.
 pub(crate) fn failed(model: &mut Model, failure: EditFailure) -> Vec<Effect> {
-    let Some(Overlay::Proposal(proposal)) = &mut model.overlay else {
+    let Some(proposal) = model.dialog_mut::<Proposal>() else {
         let why = match failure {
             EditFailure::Other(why) => why,
             EditFailure::Changed(path, _) => {

@@ -3,10 +3,10 @@
 use super::set_files::shown;
 use super::show;
 use crate::domain::CaseNotes;
+use crate::explorer::dialogs::proposal::Proposal;
 use crate::explorer::effect::Effect;
 use crate::explorer::global;
 use crate::explorer::model::Model;
-use crate::explorer::overlays::proposal::Proposal;
 use crate::formats::Edit;
 use crate::store::{FileAction, FileJob};
 use crate::workspace::notes_path;
@@ -38,7 +38,7 @@ pub(crate) fn notes_job(
     set: usize,
     change: impl FnOnce(&mut BTreeMap<String, CaseNotes>),
 ) -> Result<Option<FileJob>, String> {
-    let view = &model.sets[set];
+    let view = &model.view.sets[set];
     let mut meant = view.notes.cases.clone();
     change(&mut meant);
     meant.retain(|_, notes| !notes.is_empty());

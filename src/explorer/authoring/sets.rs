@@ -3,10 +3,10 @@
 use super::cases::{chosen, delete_cases, move_cases};
 use super::set_files::{file_of_set, folder_of, shown};
 use super::show;
+use crate::explorer::dialogs::proposal::Proposal;
 use crate::explorer::effect::Effect;
 use crate::explorer::global;
 use crate::explorer::model::{Model, Screen};
-use crate::explorer::overlays::proposal::Proposal;
 use crate::explorer::screens::browse::state::{Node, Pane};
 use crate::explorer::set_view::SetView;
 use crate::formats::{Edit, Form, blank_set};
@@ -26,8 +26,8 @@ pub(crate) fn delete(model: &mut Model) -> Vec<Effect> {
 
 /// The set under the cursor of the tree, when that has the keys.
 pub(super) fn on_set(model: &Model) -> Option<usize> {
-    let tree = matches!(model.screen, Screen::Browse) && model.browse.pane == Pane::Sets;
-    match model.browse.nodes.get(model.browse.node) {
+    let tree = matches!(model.view.screen, Screen::Browse) && model.view.browse.pane == Pane::Sets;
+    match model.view.browse.nodes.get(model.view.browse.node) {
         Some(Node::Set(set)) if tree => Some(*set),
         _ => None,
     }
@@ -53,7 +53,7 @@ fn beside(view: &SetView) -> impl Iterator<Item = (PathBeside, &Arc<str>)> {
 
 fn delete_set(model: &mut Model, set: usize) -> Vec<Effect> {
     let Some(file) = model.file(set) else { return Vec::new() };
-    let view = &model.sets[set];
+    let view = &model.view.sets[set];
     let mut jobs =
         vec![FileJob { path: view.path.path.clone(), action: FileAction::Delete(file.shared_text()) }];
     for (path_of, text) in beside(view) {
@@ -67,7 +67,7 @@ fn delete_set(model: &mut Model, set: usize) -> Vec<Effect> {
 /// A set of the same cases under another id, with what is kept beside it.
 pub(super) fn copy_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
     let Some(file) = model.file(set) else { return Vec::new() };
-    let view = &model.sets[set];
+    let view = &model.view.sets[set];
     let change = match file.form {
         Form::EvalSet => crate::formats::plan(file, &[Edit::Set("eval_set_id", id.to_string())]),
         _ => Ok(Default::default()),
@@ -89,7 +89,7 @@ pub(super) fn copy_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
 /// The file gets another name, and the set another id: ADK finds a set by its file and runs it by its id.
 pub(super) fn rename_set(model: &mut Model, set: usize, id: &str, to: PathBuf) -> Vec<Effect> {
     let Some(file) = model.file(set).cloned() else { return Vec::new() };
-    let view = &model.sets[set];
+    let view = &model.view.sets[set];
     let change = match file.form {
         Form::EvalSet => crate::formats::plan(&file, &[Edit::Set("eval_set_id", id.to_string())]),
         _ => Ok(Default::default()),
@@ -122,21 +122,21 @@ pub(crate) fn targets(model: &Model) -> Vec<(usize, String)> {
     let from: BTreeSet<usize> = match on_set(model) {
         Some(set) => {
             // A set moves to another folder: to where one of these is.
-            let here = model.sets[set].path.path.parent();
-            model.listed_sets().filter(|at| model.sets[*at].path.path.parent() == here).collect()
+            let here = model.view.sets[set].path.path.parent();
+            model.listed_sets().filter(|at| model.view.sets[*at].path.path.parent() == here).collect()
         }
         None => chosen(model).iter().map(|case| case.set).collect(),
     };
     let other =
         |at: &usize| !from.contains(at) && model.file(*at).is_some_and(|file| file.form == Form::EvalSet);
-    model.listed_sets().filter(other).map(|at| (at, model.sets[at].path.shown.clone())).collect()
+    model.listed_sets().filter(other).map(|at| (at, model.view.sets[at].path.shown.clone())).collect()
 }
 
 /// Moves the chosen cases of one set to another.
 pub(crate) fn move_to(model: &mut Model, target: usize) -> Vec<Effect> {
     if let Some(set) = on_set(model) {
-        let from = &model.sets[set].path;
-        let to = model.sets[target].path.path.with_file_name(from.path.file_name().unwrap_or_default());
+        let from = &model.view.sets[set].path;
+        let to = model.view.sets[target].path.path.with_file_name(from.path.file_name().unwrap_or_default());
         let id = from.stem.clone();
         return rename_set(model, set, &id, to);
     }

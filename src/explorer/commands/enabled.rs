@@ -4,9 +4,9 @@ use super::{CANCEL_ALL, RUN};
 use crate::domain::Status;
 use crate::explorer::authoring;
 use crate::explorer::case_ref::CaseRef;
+use crate::explorer::dialogs::proposal::Proposal;
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::outcomes::CaseOutcome;
-use crate::explorer::overlays::Overlay;
 use crate::explorer::screens::browse::state::{Node, Pane};
 use crate::explorer::screens::{self, case, run, runs, trends};
 use crate::formats::is_editable;
@@ -43,16 +43,16 @@ pub(crate) fn has_something_to_clear(model: &Model) -> Enabled {
     if model.opened_run.is_some() {
         return Ok(());
     }
-    let browse = &model.browse;
+    let browse = &model.view.browse;
     let nothing = browse.selected.is_empty() && browse.filter.is_empty() && browse.narrowing.is_none();
     if nothing { Err("nothing is selected or filtered") } else { Ok(()) }
 }
 
 pub(crate) fn has_failure(model: &Model) -> Enabled {
-    let Some(node) = model.browse.nodes.get(model.browse.node) else {
+    let Some(node) = model.view.browse.nodes.get(model.view.browse.node) else {
         return Err("there is no eval set here");
     };
-    let totals = model.sets_under(node).into_iter().map(|set| model.outcomes.totals(set));
+    let totals = model.sets_under(node).into_iter().map(|set| model.view.outcomes.totals(set));
     let has = totals.into_iter().any(|totals| totals.passed < totals.ended());
     if has { Ok(()) } else { Err("no case here failed") }
 }
@@ -83,25 +83,25 @@ pub(crate) fn can_rerun(model: &Model) -> Enabled {
 }
 
 pub(crate) fn has_failing(model: &Model) -> Enabled {
-    if matches!(model.screen, Screen::Run) {
+    if matches!(model.view.screen, Screen::Run) {
         let not_passed = model.run.as_ref().is_some_and(|run| run.totals.ended() > run.totals.passed);
         return not_passed.then_some(()).ok_or("no attempt of the run failed");
     }
-    let of_set = |set: usize| model.outcomes.totals(set);
+    let of_set = |set: usize| model.view.outcomes.totals(set);
     if model.listed_sets().all(|set| of_set(set).passed == of_set(set).ended()) {
         return Err("no listed case failed");
     }
-    let failing = |case: &CaseRef| model.outcomes.get(*case).is_some_and(CaseOutcome::is_failing);
-    model.browse.visible.iter().any(failing).then_some(()).ok_or("no listed case failed")
+    let failing = |case: &CaseRef| model.view.outcomes.get(*case).is_some_and(CaseOutcome::is_failing);
+    model.view.browse.visible.iter().any(failing).then_some(()).ok_or("no listed case failed")
 }
 
 pub(crate) fn has_outcomes(model: &Model) -> Enabled {
-    let any = model.outcomes.cases().next().is_some();
+    let any = model.view.outcomes.cases().next().is_some();
     any.then_some(()).ok_or("nothing has been run or scored yet")
 }
 
 pub(crate) fn has_trial(model: &Model) -> Enabled {
-    model.trial.as_ref().map(|_| ()).ok_or("there is no what-if")
+    model.view.trial.as_ref().map(|_| ()).ok_or("there is no what-if")
 }
 
 pub(crate) fn is_running(model: &Model) -> Enabled {
@@ -114,7 +114,7 @@ pub(crate) fn has_run(model: &Model) -> Enabled {
 
 pub(crate) fn has_judgement(model: &Model) -> Enabled {
     let attempt = model.current_attempt().ok_or("the case has not been run")?;
-    if matches!(model.screen, Screen::Case(_)) {
+    if matches!(model.view.screen, Screen::Case(_)) {
         // The tab itself reports if no judge scored the case.
         return Ok(());
     }
@@ -125,23 +125,23 @@ pub(crate) fn has_judgement(model: &Model) -> Enabled {
 pub(crate) fn can_judge_again(model: &Model) -> Enabled {
     can_run(model)?;
     let has_actual = |case: &CaseRef| {
-        let attempts = model.outcomes.get(*case).map(|outcome| &outcome.attempts);
+        let attempts = model.view.outcomes.get(*case).map(|outcome| &outcome.attempts);
         attempts.is_some_and(|attempts| attempts.iter().any(|attempt| attempt.actual_turns > 0))
     };
-    let selected = model.browse.selected.iter().any(has_actual);
+    let selected = model.view.browse.selected.iter().any(has_actual);
     let here = model.current_case().is_some_and(|case| has_actual(&case));
     (selected || here).then_some(()).ok_or_else(nothing_done)
 }
 
 pub(crate) fn has_attempt(model: &Model) -> Enabled {
-    match &model.screen {
-        Screen::Case(case) => model.outcomes.get(case.at).map(|_| ()).ok_or("the case has not been run"),
+    match &model.view.screen {
+        Screen::Case(case) => model.view.outcomes.get(case.at).map(|_| ()).ok_or("the case has not been run"),
         _ => Err("open a case first"),
     }
 }
 
 pub(crate) fn has_two_sides(model: &Model) -> Enabled {
-    match model.screen {
+    match model.view.screen {
         Screen::Comparison(_) => Ok(()),
         _ => has_attempt(model),
     }
@@ -166,9 +166,9 @@ pub(crate) fn has_differences(model: &Model) -> Enabled {
 }
 
 fn is_written_here(model: &Model) -> Enabled {
-    let is_in_tree = matches!(model.screen, Screen::Browse) && model.browse.pane == Pane::Sets;
-    let on_set = matches!(model.browse.nodes.get(model.browse.node), Some(Node::Set(_)));
-    if is_in_tree && !on_set && model.browse.selected.is_empty() {
+    let is_in_tree = matches!(model.view.screen, Screen::Browse) && model.view.browse.pane == Pane::Sets;
+    let on_set = matches!(model.view.browse.nodes.get(model.view.browse.node), Some(Node::Set(_)));
+    if is_in_tree && !on_set && model.view.browse.selected.is_empty() {
         return Err("choose a set in the tree, or go to its cases");
     }
     let file = model.current_set().and_then(|set| model.file(set)).ok_or("there is no eval set here")?;
@@ -182,18 +182,18 @@ pub(crate) fn can_write_set(model: &Model) -> Enabled {
 
 /// A captured case is added to the current set or, if there is none, to a new one.
 pub(crate) fn can_capture(model: &Model) -> Enabled {
-    if model.browse.nodes.is_empty() { Ok(()) } else { is_written_here(model) }
+    if model.view.browse.nodes.is_empty() { Ok(()) } else { is_written_here(model) }
 }
 
 /// The list of a folder without eval sets has no rows.
 pub(crate) fn has_rows(model: &Model) -> Enabled {
-    let is_empty = matches!(model.screen, Screen::Browse) && model.browse.nodes.is_empty();
+    let is_empty = matches!(model.view.screen, Screen::Browse) && model.view.browse.nodes.is_empty();
     if is_empty { Err("there are no eval sets here") } else { Ok(()) }
 }
 
 /// Condition for [`OPEN`](super::OPEN).
 pub(crate) fn can_open_here(model: &Model) -> Enabled {
-    match model.screen {
+    match model.view.screen {
         Screen::Runs(_) => runs::has_run_here(model),
         Screen::Trends(_) => trends::has_points(model),
         _ => has_rows(model),
@@ -201,7 +201,7 @@ pub(crate) fn can_open_here(model: &Model) -> Enabled {
 }
 
 pub(crate) fn has_no_sets(model: &Model) -> Enabled {
-    let is_empty = model.browse.nodes.is_empty() && !model.is_searching;
+    let is_empty = model.view.browse.nodes.is_empty() && !model.is_searching;
     is_empty
         .then_some(())
         .ok_or("only where there are no eval sets; `evaltrail demo` opens it from the shell")
@@ -225,7 +225,7 @@ pub(crate) fn can_accept(model: &Model) -> Enabled {
 
 /// Condition for [`ACCEPT`](super::ACCEPT). On the run screen that command opens the case first.
 pub(crate) fn can_accept_here(model: &Model) -> Enabled {
-    match model.screen {
+    match model.view.screen {
         Screen::Run => on_failed(model),
         _ => can_accept(model),
     }
@@ -238,17 +238,14 @@ fn on_failed(model: &Model) -> Enabled {
 
 pub(crate) fn can_accept_all(model: &Model) -> Enabled {
     is_written_here(model)?;
-    let ran = |case: &CaseRef| model.outcomes.get(*case).is_some();
-    let selected = model.browse.selected.iter().any(ran);
+    let ran = |case: &CaseRef| model.view.outcomes.get(*case).is_some();
+    let selected = model.view.browse.selected.iter().any(ran);
     let here = model.current_case().is_some_and(|case| ran(&case));
     (selected || here).then_some(()).ok_or_else(nothing_done)
 }
 
 pub(crate) fn can_save(model: &Model) -> Enabled {
-    let conflict = match &model.overlay {
-        Some(Overlay::Proposal(proposal)) => proposal.conflict.as_ref(),
-        _ => None,
-    };
+    let conflict = model.dialog::<Proposal>().and_then(|proposal| proposal.conflict.as_ref());
     match conflict.filter(|conflict| conflict.merged.is_none()) {
         None => Ok(()),
         Some(conflict) if conflict.is_same_place => Err("the same lines were changed by others"),
@@ -257,6 +254,6 @@ pub(crate) fn can_save(model: &Model) -> Enabled {
 }
 
 pub(crate) fn can_save_beside(model: &Model) -> Enabled {
-    let conflict = matches!(&model.overlay, Some(Overlay::Proposal(proposal)) if proposal.conflict.is_some());
+    let conflict = model.dialog::<Proposal>().is_some_and(|proposal| proposal.conflict.is_some());
     conflict.then_some(()).ok_or("there is no conflicting change of the file")
 }

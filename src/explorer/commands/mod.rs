@@ -31,7 +31,7 @@ pub use what_if::*;
 
 use super::effect::Effect;
 use super::model::Model;
-use enabled::Enabled;
+use enabled::{Enabled, always};
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -220,6 +220,29 @@ impl Motion {
     }
 }
 
+/// What a command does to files and results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It changes none, so that it works in a past run.
+    Reads,
+    /// It changes some.
+    Changes,
+}
+
+/// The fields that most commands share. A command that does not say that it reads is one that changes.
+const BASE: Command = Command {
+    name: "",
+    help: "",
+    hint: None,
+    scope: None,
+    group: Group::General,
+    access: Access::Changes,
+    contexts: &[],
+    default_keys: &[],
+    enabled: always,
+    run: |_| Vec::new(),
+};
+
 /// A command, started by a key or from the palette.
 pub struct Command {
     /// Name for the palette, messages and the configuration of keys; unique in each context.
@@ -232,6 +255,8 @@ pub struct Command {
     pub scope: Option<fn(&Model) -> String>,
     /// Group in the help.
     pub group: Group,
+    /// Whether the command works in a past run, in which nothing can be changed.
+    pub access: Access,
     /// Where the command is available.
     pub contexts: &'static [Context],
     /// Default keys, in the notation of [`key::parse_key`]; key sequences are separated by spaces, for example `w m`.
@@ -250,17 +275,10 @@ impl Command {
 
     /// Whether the command is enabled now. In a past run, commands that change something are not.
     pub fn is_enabled(&self, model: &Model) -> Enabled {
-        if model.opened_run.is_some() && !self.only_reads() {
+        if model.opened_run.is_some() && self.access == Access::Changes {
             return Err(only_read());
         }
         (self.enabled)(model)
-    }
-
-    /// Whether the command changes neither files nor results, so that it works in a past run.
-    fn only_reads(&self) -> bool {
-        const CHANGES: &[&Command] = &[&JUDGE_AGAIN, &VERDICT, &WRITE_TRIAL, &UNDO, &REDO, &EDITOR];
-        !matches!(self.group, Group::Run | Group::Triage | Group::Author | Group::Edit | Group::Chat)
-            && !CHANGES.contains(&self)
     }
 
     /// Whether the command is available in a context.

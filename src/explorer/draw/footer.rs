@@ -18,11 +18,13 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
             put(buffer, areas.notice.x + 1, y, areas.notice.width - 2, &text, theme.style(role));
         }
     }
-    let is_typed =
-        entry(&model.screen).text.as_ref().is_some_and(|text| !text.commands_first && (text.takes)(model));
-    let has_own_keys = model.overlay.as_ref().is_some_and(|overlay| overlay.dialog().context().is_none());
+    let is_typed = entry(&model.view.screen)
+        .text
+        .as_ref()
+        .is_some_and(|text| !text.commands_first && (text.takes)(model));
+    let has_own_keys = model.view.open_dialog.as_ref().is_some_and(|dialog| dialog.context().is_none());
     // While a value is typed, the line of the text field shows its keys; a dialog shows them in its title.
-    if !has_own_keys && (!is_typed || model.overlay.is_some()) {
+    if !has_own_keys && (!is_typed || model.view.open_dialog.is_some()) {
         hints(model, areas, theme, buffer);
     }
 }

@@ -27,12 +27,12 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
     let right_width = (right.width() as u16 + 2).min(area.width / 2);
     put_right(buffer, area.right() - 1, area.y, right_width, &right, theme.style(Role::Accent));
     let title = Rect { x: area.x + 1, width: area.width.saturating_sub(right_width + 2), ..area };
-    (entry(&model.screen).title)(model, title, theme, buffer);
+    (entry(&model.view.screen).title)(model, title, theme, buffer);
 }
 
 /// Draws the active what-if: the change, its effect on the cases, and the keys for it.
 pub(crate) fn banner(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
-    let (Some(trial), area) = (&model.trial, areas.banner) else { return };
+    let (Some(trial), area) = (&model.view.trial, areas.banner) else { return };
     if area.is_empty() {
         return;
     }
@@ -61,7 +61,7 @@ fn right_words(model: &Model) -> String {
     if let Some(run) = model.run.as_ref().filter(|run| run.is_live()) {
         return live_words(run, model.now);
     }
-    match &model.screen {
+    match &model.view.screen {
         // The queue has its own lines.
         Screen::Case(case) if case.from == CaseOrigin::Queue => String::new(),
         Screen::Case(case) => failing_words(model, case.at),
@@ -69,7 +69,7 @@ fn right_words(model: &Model) -> String {
         // Each run has its own agent and judge.
         Screen::Runs(_) => String::new(),
         _ => {
-            let set = model.current_set().map(|set| &model.sets[set]);
+            let set = model.current_set().map(|set| &model.view.sets[set]);
             let agent = match set.map(|set| &set.agent) {
                 Some(Ok(agent)) => format!("agent {agent}"),
                 Some(Err(_)) => "no agent".into(),
@@ -111,10 +111,11 @@ fn live_words(run: &RunState, now: f64) -> String {
 
 fn failing_words(model: &Model, at: CaseRef) -> String {
     let failing: Vec<_> = model
+        .view
         .browse
         .visible
         .iter()
-        .filter(|case| model.outcomes.worst(**case).is_some_and(|status| status != Status::Passed))
+        .filter(|case| model.view.outcomes.worst(**case).is_some_and(|status| status != Status::Passed))
         .collect();
     match failing.iter().position(|case| **case == at) {
         Some(nth) => {

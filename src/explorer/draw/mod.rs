@@ -29,12 +29,12 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) -> Option<Positio
     let areas = layout(model);
     header::draw(model, &areas, theme, buffer);
     header::banner(model, &areas, theme, buffer);
-    let cursor = (entry(&model.screen).draw)(model, &areas, theme, buffer);
+    let cursor = (entry(&model.view.screen).draw)(model, &areas, theme, buffer);
     footer::draw(model, &areas, theme, buffer);
     keys::draw(model, &areas, theme, buffer);
-    match &model.overlay {
+    match &model.view.open_dialog {
         None => cursor,
-        Some(overlay) => overlay.dialog().draw(model, &areas, theme, buffer),
+        Some(dialog) => dialog.draw(model, &areas, theme, buffer),
     }
 }
 

@@ -15,11 +15,11 @@ pub mod trends;
 
 use super::commands::key::Key;
 use super::commands::{Context, Motion};
+use super::dialogs;
 use super::effect::Effect;
 use super::layout::{Layout, base};
 use super::message::Mouse;
 use super::model::{Model, Screen};
-use super::overlays;
 use super::theme::Theme;
 use crate::diff::{Line, Span, wrap_line};
 use crate::domain::clean_line;
@@ -84,8 +84,8 @@ pub fn entry(screen: &Screen) -> &'static ScreenEntry {
 /// The layout of the current screen. All parts are empty if the terminal is too small.
 pub fn layout(model: &Model) -> Layout {
     let notice_lines = notice_lines(model).len() as u16;
-    match base(model.size, model.trial.is_some(), notice_lines) {
-        Some(base) => (entry(&model.screen).layout)(base, model),
+    match base(model.size, model.view.trial.is_some(), notice_lines) {
+        Some(base) => (entry(&model.view.screen).layout)(base, model),
         None => Layout::default(),
     }
 }
@@ -101,16 +101,16 @@ pub(crate) fn notice_lines(model: &Model) -> Vec<Line> {
 
 /// Scrolls the open dialog or, if there is none, the screen.
 pub(crate) fn scroll(model: &mut Model, motion: Motion) -> Vec<Effect> {
-    match model.overlay {
-        Some(_) => overlays::scroll(model, motion),
-        None => (entry(&model.screen).scroll)(model, motion),
+    match model.view.open_dialog {
+        Some(_) => dialogs::scroll(model, motion),
+        None => (entry(&model.view.screen).scroll)(model, motion),
     }
     Vec::new()
 }
 
 /// Hides what is identical on all sides of a case, or shows it again.
 pub(crate) fn toggle_identical(model: &mut Model) -> Vec<Effect> {
-    match model.screen {
+    match model.view.screen {
         Screen::Comparison(_) => comparison::hide_identical(model),
         _ => case::toggle_identical(model),
     }
@@ -118,14 +118,14 @@ pub(crate) fn toggle_identical(model: &mut Model) -> Vec<Effect> {
 
 /// Opens what is under the cursor.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    (entry(&model.screen).open)(model)
+    (entry(&model.view.screen).open)(model)
 }
 
 /// Closes the open dialog or, if there is none, goes back to the previous screen.
 pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
-    match model.overlay.take() {
+    match model.view.open_dialog.take() {
         Some(_) => Vec::new(),
-        None => (entry(&model.screen).back)(model),
+        None => (entry(&model.view.screen).back)(model),
     }
 }
 

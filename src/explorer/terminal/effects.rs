@@ -3,17 +3,11 @@
 use crate::agents::declared_tools;
 use crate::domain::{AgentSpec, EndedAttempt, SessionInput};
 use crate::explorer::case_ref::CaseRef;
-use crate::explorer::effect::CaptureTarget;
-use crate::explorer::effect::ChatEffect;
-use crate::explorer::effect::EditEffect;
-use crate::explorer::effect::HistoryEffect;
-use crate::explorer::effect::ReadFiles;
-use crate::explorer::effect::ResultEffect;
-use crate::explorer::effect::SetEffect;
-use crate::explorer::message::EditMsg;
-use crate::explorer::message::ResultMsg;
-use crate::explorer::message::SetMsg;
-use crate::explorer::terminal::event_loop::NewerRun;
+use crate::explorer::effect::{
+    CaptureTarget, ChatEffect, EditEffect, HistoryEffect, ReadFiles, ResultEffect, SetEffect,
+};
+use crate::explorer::message::{EditMsg, ResultMsg, SetMsg};
+use crate::explorer::terminal::newer_run::NewerRun;
 use crate::explorer::terminal::past::{history, trends};
 use crate::explorer::terminal::paths::{folder_of, with_home};
 use crate::explorer::terminal::run_request::{Allowed, ChosenCase, left_out, prepare};
@@ -23,8 +17,7 @@ use crate::explorer::{
     Against, CaseSummary, CasesToRunAgain, ChatMsg, Msg, OpenedSet, RunMsg, SetLoaded, Ticket, build_body,
     changes_for_groups, reevaluated, requested_cases, rescored,
 };
-use crate::formats::ColumnMap;
-use crate::formats::SetFile;
+use crate::formats::{ColumnMap, SetFile};
 use crate::runner::{
     self, ChangedCase, Run, RunHandle, Selection, TrustQuestion, add_missing_answers, agent_questions,
 };

@@ -19,6 +19,7 @@ mod input;
 mod keys;
 mod user_config;
 mod past;
+mod newer_run;
 mod paths;
 mod run_request;
 mod runs;
@@ -27,5 +28,6 @@ mod task_context;
 mod tools;
 
 pub use editor::edit_text;
-pub use event_loop::{Explorer, Leaving, NewerRun, OpenedRunFile, explore};
+pub use event_loop::{Explorer, Leaving, OpenedRunFile, explore};
 pub use guard::has_escape_sequences;
+pub use newer_run::NewerRun;

@@ -4,10 +4,10 @@ use crate::domain::unix_seconds;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::enabled::Enabled;
 use crate::explorer::commands::{RUN_CHANGED, WATCH_FILES};
+use crate::explorer::dialogs::confirm::{self, Confirmed};
 use crate::explorer::effect::{Effect, RunEffect};
 use crate::explorer::global;
 use crate::explorer::model::{Model, Screen};
-use crate::explorer::overlays::confirm::{self, Confirmed};
 use crate::explorer::screens::run;
 use crate::explorer::ticket::Ticket;
 use crate::explorer::watching::state::{CasesToRunAgain, ChangedInFile, Watching};
@@ -15,7 +15,7 @@ use crate::history::place;
 use crate::runner::{RunEstimate, SeenCases};
 
 pub(crate) fn can_watch(model: &Model) -> Enabled {
-    if model.sets.is_empty() { Err("there are no eval sets here") } else { Ok(()) }
+    if model.view.sets.is_empty() { Err("there are no eval sets here") } else { Ok(()) }
 }
 
 pub(crate) fn can_run_changed(model: &Model) -> Enabled {
@@ -168,7 +168,7 @@ fn confirm_run(
     cases: Vec<CaseRef>,
     open: OpenQuestion,
 ) -> Vec<Effect> {
-    if model.overlay.is_some() || matches!(model.screen, Screen::Edit(_) | Screen::Chat(_)) {
+    if model.view.open_dialog.is_some() || matches!(model.view.screen, Screen::Edit(_) | Screen::Chat(_)) {
         let words = format!("{}; not run, {} runs what changed", estimate.words(), RUN_CHANGED.key());
         return global::notify(model, words, false);
     }
@@ -184,7 +184,7 @@ fn confirm_run(
 
 /// The case in the file as it was read; `None` if it is not in it.
 fn case_ref(model: &Model, (file, case): &ChangedInFile) -> Option<CaseRef> {
-    let set = model.sets.iter().position(|set| set.path.path == *file)?;
+    let set = model.view.sets.iter().position(|set| set.path.path == *file)?;
     let read = model.file(set)?;
     let index = place(read, &case.key.eval_id, &case.key.content)?;
     (read.content_hash(index) == case.key.content).then_some(CaseRef { set, index })

@@ -109,8 +109,8 @@ fn rescoring(change: &WhatIf) -> Derivation {
 impl Model {
     /// Adds an attempt, rescored if a what-if is active.
     pub(crate) fn add_outcome(&mut self, case: CaseRef, run: &Arc<RunRef>, attempt: Arc<EndedAttempt>) {
-        match &mut self.trial {
-            None => self.outcomes.add(case, run, attempt),
+        match &mut self.view.trial {
+            None => self.view.outcomes.add(case, run, attempt),
             Some(trial) => {
                 let again = rescoring(&trial.change);
                 let shown = match attempt.read() {
@@ -118,8 +118,8 @@ impl Model {
                     Err(_) => attempt.clone(),
                 };
                 Arc::make_mut(&mut trial.before).add(case, run, attempt);
-                self.outcomes.add(case, run, shown);
-                trial.note_flip(case, &self.outcomes);
+                self.view.outcomes.add(case, run, shown);
+                trial.note_flip(case, &self.view.outcomes);
             }
         }
     }
@@ -131,8 +131,8 @@ impl Model {
         run: &Arc<RunRef>,
         attempts: Vec<Arc<EndedAttempt>>,
     ) {
-        match &self.trial {
-            None => self.outcomes.add_all(case, run, attempts),
+        match &self.view.trial {
+            None => self.view.outcomes.add_all(case, run, attempts),
             Some(_) => attempts.into_iter().for_each(|attempt| self.add_outcome(case, run, attempt)),
         }
     }
@@ -140,10 +140,10 @@ impl Model {
     /// The attempt that metric commands act on: the one on the case screen, or the worst one of the case under the
     /// cursor.
     pub fn current_attempt(&self) -> Option<&Arc<EndedAttempt>> {
-        if let Screen::Case(_) = &self.screen {
+        if let Screen::Case(_) = &self.view.screen {
             return self.shown_attempt();
         }
-        self.outcomes.get(self.current_case()?)?.worst_attempt()
+        self.view.outcomes.get(self.current_case()?)?.worst_attempt()
     }
 
     /// The metric whose threshold a what-if changes: the chosen one, else the first one that failed, else the first
@@ -151,7 +151,7 @@ impl Model {
     pub fn metric_at_hand(&self) -> Option<&MetricSummary> {
         let attempt = self.current_attempt()?;
         let deciding = || attempt.metrics.iter().filter(|metric| metric.threshold.is_some());
-        let chosen = deciding().find(|metric| Some(&metric.metric) == self.chosen_metric.as_ref());
+        let chosen = deciding().find(|metric| Some(&metric.metric) == self.view.chosen_metric.as_ref());
         let failed = || deciding().find(|metric| metric.status == Status::Failed);
         chosen.or_else(failed).or_else(|| deciding().next())
     }

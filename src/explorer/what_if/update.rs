@@ -2,13 +2,13 @@
 
 use crate::domain::MatchType;
 use crate::explorer::case_ref::CaseRef;
+use crate::explorer::dialogs::confirm::{self, Confirmed};
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::ResultEffect;
 use crate::explorer::effect::SetEffect;
 use crate::explorer::global;
 use crate::explorer::model::Model;
 use crate::explorer::outcomes::Outcomes;
-use crate::explorer::overlays::confirm::{self, Confirmed};
 use crate::explorer::screens::browse::relist;
 use crate::explorer::ticket::Ticket;
 use crate::explorer::what_if::{Flip, Rescored, Trial, rescored};
@@ -23,14 +23,14 @@ const READ_AT_ONCE: u64 = 128 << 10;
 
 /// Edits the change of the what-if, and rescores the outcomes.
 pub(crate) fn change(model: &mut Model, edit: impl FnOnce(&mut WhatIf)) -> Vec<Effect> {
-    let before = || Arc::new(model.outcomes.clone());
-    let mut trial = model.trial.take().unwrap_or_else(|| Trial { before: before(), ..Trial::default() });
+    let before = || Arc::new(model.view.outcomes.clone());
+    let mut trial = model.view.trial.take().unwrap_or_else(|| Trial { before: before(), ..Trial::default() });
     edit(&mut trial.change);
     if trial.change.is_empty() {
-        model.trial = Some(trial);
+        model.view.trial = Some(trial);
         return drop_trial(model);
     }
-    model.trial = Some(trial);
+    model.view.trial = Some(trial);
     let effects = rescore(model);
     relist(model);
     effects
@@ -39,7 +39,7 @@ pub(crate) fn change(model: &mut Model, edit: impl FnOnce(&mut WhatIf)) -> Vec<E
 /// Rescores the outcomes: immediately if there are few, otherwise in the background.
 pub(crate) fn rescore(model: &mut Model) -> Vec<Effect> {
     let ticket = model.ticket();
-    let Some(trial) = &mut model.trial else { return Vec::new() };
+    let Some(trial) = &mut model.view.trial else { return Vec::new() };
     let (change, before) = (trial.change.clone(), trial.before.clone());
     if before.attempts() <= AT_ONCE && before.bytes_to_read() <= READ_AT_ONCE {
         take(model, rescored(&before, &change));
@@ -52,7 +52,7 @@ pub(crate) fn rescore(model: &mut Model) -> Vec<Effect> {
 /// Handles outcomes that were rescored in the background. They are dropped if they belong to another change, and
 /// requested again if the original outcomes changed in the meantime.
 pub(crate) fn rescored_elsewhere(model: &mut Model, ticket: Ticket, rescored: Rescored) -> Vec<Effect> {
-    let awaited = model.trial.as_ref().and_then(|trial| {
+    let awaited = model.view.trial.as_ref().and_then(|trial| {
         let (_, version) = trial.pending.filter(|(awaited, _)| *awaited == ticket)?;
         Some(version == trial.before.version)
     });
@@ -70,7 +70,7 @@ pub(crate) fn rescored_elsewhere(model: &mut Model, ticket: Ticket, rescored: Re
 /// Updates the what-if after the positions of cases changed. A pending request is repeated because it has the old
 /// positions.
 pub(crate) fn follow(model: &mut Model, new: &impl Fn(CaseRef) -> Option<CaseRef>) -> Vec<Effect> {
-    let Some(trial) = &mut model.trial else { return Vec::new() };
+    let Some(trial) = &mut model.view.trial else { return Vec::new() };
     Arc::make_mut(&mut trial.before).follow(new);
     trial.flips =
         trial.flips.iter().filter_map(|flip| Some(Flip { case: new(flip.case)?, ..*flip })).collect();
@@ -83,14 +83,14 @@ pub(crate) fn follow(model: &mut Model, new: &impl Fn(CaseRef) -> Option<CaseRef
 
 /// Shows rescored outcomes. Returns those that were shown before.
 fn take(model: &mut Model, Rescored { outcomes, flips, unmatched }: Rescored) -> Outcomes {
-    let newest = model.trial.as_ref().and_then(|trial| trial.change.rules.last());
+    let newest = model.view.trial.as_ref().and_then(|trial| trial.change.rules.last());
     if let Some(rule) = newest.filter(|rule| unmatched.contains(rule)) {
         let words = format!("the rule {} matches no call in the results", rule.words());
         global::notify(model, words, true);
     }
-    let before = std::mem::replace(&mut model.outcomes, outcomes);
-    model.outcomes.replace_shown(&before);
-    if let Some(trial) = &mut model.trial {
+    let before = std::mem::replace(&mut model.view.outcomes, outcomes);
+    model.view.outcomes.replace_shown(&before);
+    if let Some(trial) = &mut model.view.trial {
         trial.flips = flips;
         trial.pending = None;
     }
@@ -107,9 +107,9 @@ fn invalidate_lines(model: &mut Model) {
 
 /// Ends the what-if and shows the original outcomes.
 pub(crate) fn drop_trial(model: &mut Model) -> Vec<Effect> {
-    if let Some(trial) = model.trial.take() {
-        let shown = std::mem::replace(&mut model.outcomes, Arc::unwrap_or_clone(trial.before));
-        model.outcomes.replace_shown(&shown);
+    if let Some(trial) = model.view.trial.take() {
+        let shown = std::mem::replace(&mut model.view.outcomes, Arc::unwrap_or_clone(trial.before));
+        model.view.outcomes.replace_shown(&shown);
         invalidate_lines(model);
         relist(model);
         if shown.attempts() > AT_ONCE {
@@ -121,7 +121,7 @@ pub(crate) fn drop_trial(model: &mut Model) -> Vec<Effect> {
 
 /// The what-if was written to files: the outcomes that are shown become the original ones.
 pub(crate) fn written(model: &mut Model, words: String) -> Vec<Effect> {
-    model.trial = None;
+    model.view.trial = None;
     global::notify(model, words, false);
     vec![Effect::Sets(SetEffect::Rediscover)]
 }
@@ -152,7 +152,7 @@ pub(crate) fn toggle_ignore(model: &mut Model) -> Vec<Effect> {
 
 /// The options with which the calls of the current attempt are compared now.
 fn trajectory_options(model: &Model) -> TrajectoryOptions {
-    let change = model.trial.as_ref().map(|trial| trial.change.clone()).unwrap_or_default();
+    let change = model.view.trial.as_ref().map(|trial| trial.change.clone()).unwrap_or_default();
     let attempt = model.current_attempt();
     let attempt = attempt.and_then(|attempt| attempt.read().ok());
     let metrics = attempt.iter().flat_map(|attempt| &attempt.metrics);
@@ -174,7 +174,7 @@ pub(crate) fn threshold(model: &mut Model, steps: f64) -> Vec<Effect> {
     let next = ((now / step).round() + steps) * step;
     let (low, high) = range.unwrap_or((0.0, f64::MAX));
     let next = (next.clamp(low, high) * 100.0).round() / 100.0;
-    model.chosen_metric = Some(name.clone());
+    model.view.chosen_metric = Some(name.clone());
     change(model, |change| {
         change.thresholds.insert(name, next);
     })
@@ -190,19 +190,21 @@ pub(crate) fn next_metric(model: &mut Model) -> Vec<Effect> {
         .map(|metric| &metric.metric)
         .collect();
     let at = names.iter().position(|name| Some(*name) == now.as_ref()).map_or(0, |at| at + 1);
-    model.chosen_metric = names.get(at % names.len().max(1)).map(|name| name.to_string());
+    model.view.chosen_metric = names.get(at % names.len().max(1)).map(|name| name.to_string());
     Vec::new()
 }
 
 pub(crate) fn ask_to_write(model: &mut Model) -> Vec<Effect> {
-    let Some(trial) = &model.trial else { return Vec::new() };
-    let sets: BTreeSet<usize> = model.browse.visible.iter().map(|case| case.set).collect();
+    let Some(trial) = &model.view.trial else { return Vec::new() };
+    let sets: BTreeSet<usize> = model.view.browse.visible.iter().map(|case| case.set).collect();
     let mut lines = Vec::new();
     let criteria = WhatIf { rules: Vec::new(), ..trial.change.clone() };
     if !criteria.is_empty() {
         let folders: BTreeSet<String> = sets
             .iter()
-            .map(|set| model.sets[*set].path.path.with_file_name("test_config.json").display().to_string())
+            .map(|set| {
+                model.view.sets[*set].path.path.with_file_name("test_config.json").display().to_string()
+            })
             .collect();
         lines.extend(folders);
         lines.extend(criteria.words().into_iter().map(|words| format!("    {words}")));

@@ -1,5 +1,6 @@
 //! The JSON parser.
 
+use super::SyntaxError;
 use super::cursor::Cursor;
 use super::path::JsonPath;
 use crate::domain::special_number;
@@ -7,18 +8,6 @@ use serde_json::{Map, Number, Value};
 
 /// Deeper nesting is refused. ADK itself gives up at about 200.
 pub const MAX_DEPTH: usize = 256;
-
-/// Why a text is not JSON, and where.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("expected {expected}, found {found}")]
-pub struct SyntaxError {
-    /// Byte offset into the text.
-    pub offset: usize,
-    /// What was expected.
-    pub expected: String,
-    /// What was found.
-    pub found: String,
-}
 
 /// A document, and its duplicate keys, which a strict reader would refuse.
 #[derive(Clone, Debug, PartialEq)]

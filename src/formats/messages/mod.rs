@@ -16,6 +16,7 @@ mod answer;
 mod blocks;
 mod calls;
 mod chat;
+mod conversation;
 mod items;
 mod langchain;
 mod media;
@@ -30,6 +31,7 @@ mod turns;
 mod tests;
 
 pub(super) use answer::{Answer, answer};
+pub(super) use conversation::Conversation;
 pub use message::{Message, MessageRole};
 pub use saved::saved_conversations;
 pub use session::{StateBefore, StoredSession, read_session};
@@ -37,34 +39,9 @@ pub(super) use shape::{KINDS, is_conversation, is_list_of_messages};
 pub use turns::first_words;
 pub(super) use turns::{listed, listed_trajectory};
 
-use crate::domain::{EvalCase, Invocation};
+use crate::domain::EvalCase;
 use crate::formats::read::{Node, Read, ReadError};
 use serde_json::Value;
-
-/// A conversation, turn by turn.
-#[derive(Debug, Default, PartialEq)]
-pub(super) struct Conversation {
-    /// The turns with everything that the agent did, as events. A message of the agent before the first one of the user
-    /// begins a turn without a user message.
-    turns: Vec<Invocation>,
-    /// The texts of the system messages.
-    pub(super) system: Option<String>,
-    /// Whether the last message is a text of the agent.
-    pub(super) ends_with_answer: bool,
-}
-
-impl Conversation {
-    /// The turns as an agent did them: events in order.
-    pub(super) fn recorded(self) -> Vec<Invocation> {
-        self.turns
-    }
-
-    /// The turns as expectations: calls, their responses and the texts between them. Calls are unknown in a turn of which
-    /// the list has no message of the agent.
-    pub(super) fn expected(self) -> Vec<Invocation> {
-        self.turns.into_iter().map(turns::listed).collect()
-    }
-}
 
 /// Reads a conversation: a list of messages, or an object that contains one.
 pub(super) fn conversation(node: Node) -> Read<Conversation> {

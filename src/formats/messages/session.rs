@@ -1,6 +1,6 @@
 //! Sessions of ADK, as its servers send them and as they are saved in files, and lists of their events.
 
-use super::Conversation;
+use super::conversation::Conversation;
 use crate::domain::{Invocation, SessionInput};
 use crate::formats::ReadError;
 use crate::formats::adk::{Event, event, invocations_of};

@@ -1,8 +1,9 @@
 //! Which form a conversation, or one message of it, has. Each message is recognised by itself, since lists mix forms.
 
+use super::conversation::Conversation;
 use super::message::{Message, MessageRole};
 use super::turns::turns;
-use super::{Conversation, chat, items, langchain, session};
+use super::{chat, items, langchain, session};
 use crate::domain::Part;
 use crate::formats::read::{Node, Read, lookup};
 use serde_json::Value;

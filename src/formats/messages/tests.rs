@@ -1,6 +1,7 @@
 mod forms;
 
 use super::*;
+use crate::domain::Invocation;
 use crate::domain::{Part, Trajectory, TurnEnd};
 use serde_json::json;
 

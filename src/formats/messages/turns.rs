@@ -3,7 +3,7 @@
 //! The text after the last call is the final response. Texts before a call, earlier texts and thoughts are intermediate,
 //! as in ADK.
 
-use super::Conversation;
+use super::conversation::Conversation;
 use super::media::is_medium;
 use super::message::{Message, MessageRole};
 use crate::domain::{Content, Invocation, InvocationEvent, ModelError, Part, Trajectory, TurnEnd};
@@ -171,6 +171,14 @@ impl Open {
             reported_errors: self.stopped,
             ..Invocation::default()
         }
+    }
+}
+
+impl Conversation {
+    /// The turns as expectations: calls, their responses and the texts between them. Calls are unknown in a turn of which
+    /// the list has no message of the agent.
+    pub(in crate::formats) fn expected(self) -> Vec<Invocation> {
+        self.turns.into_iter().map(listed).collect()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Anthropic's Messages API.
 
-use super::{Answer, Call, FormMode, Settings, count, join};
+use super::Settings;
+use super::call::{Answer, Call, FormMode, count, join};
 use crate::judge::endpoint::Endpoint;
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,6 @@
 //! Vertex AI's evaluation service: `evaluateInstances`. The question is the request body.
 
-use super::{Answer, Call, join};
+use super::call::{Answer, Call, join};
 use crate::judge::endpoint::Endpoint;
 use serde_json::Value;
 

@@ -1,6 +1,7 @@
 //! Gemini's `generateContent`, with a key or on Vertex AI with a token.
 
-use super::{Answer, Call, Settings, count, join};
+use super::Settings;
+use super::call::{Answer, Call, count, join};
 use crate::domain::Reading;
 use crate::judge::endpoint::Endpoint;
 use serde_json::{Map, Value, json};

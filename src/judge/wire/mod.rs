@@ -2,70 +2,21 @@
 //! (`facts/vertex-and-protocols.md` 5).
 
 mod anthropic;
+mod call;
 mod evaluation;
 mod gemini;
 mod ollama;
 mod openai;
 mod settings;
 
+pub(super) use call::{Answer, Call, FormMode};
 pub(super) use settings::Settings;
 
 use super::endpoint::Endpoint;
 use super::error::{Fault, JudgeError};
-use super::secret::Secret;
 use crate::domain::{Provider, Reading};
 use serde_json::Value;
 use std::time::Duration;
-use url::Url;
-
-/// A request, ready to be sent.
-pub(super) struct Call {
-    pub(super) url: Url,
-    /// Headers that are secret.
-    pub(super) secret: Vec<(&'static str, Secret)>,
-    pub(super) headers: Vec<(&'static str, &'static str)>,
-    /// `None` for a GET.
-    pub(super) body: Option<Value>,
-}
-
-/// How the form of the response is requested from a provider, the strictest way first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FormMode {
-    /// The provider enforces the JSON Schema.
-    Schema,
-    /// The response is the call of a tool with that schema.
-    Tool,
-    /// Only the prompt requests it.
-    Prompt,
-}
-
-impl FormMode {
-    pub(super) fn words(self) -> &'static str {
-        match self {
-            FormMode::Schema => "structured output: the provider enforces the JSON Schema",
-            FormMode::Tool => "structured output: through a tool call",
-            FormMode::Prompt => "structured output: none, only the prompt describes the form",
-        }
-    }
-
-    /// The next mode when a provider does not accept this one.
-    pub(super) fn weaker(self, provider: Provider) -> Option<FormMode> {
-        match self {
-            FormMode::Schema if provider == Provider::Anthropic => Some(FormMode::Tool),
-            FormMode::Schema | FormMode::Tool => Some(FormMode::Prompt),
-            FormMode::Prompt => None,
-        }
-    }
-}
-
-/// An answer with its token counts.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Answer {
-    /// The text, or why there is none. Tokens are charged in both cases.
-    pub(super) text: Result<String, String>,
-    pub(super) input_tokens: u64,
-    pub(super) output_tokens: u64,
-}
 
 /// The request to the endpoint's model. The schema is sent if one is given and the mode sends it.
 pub(super) fn call(
@@ -162,19 +113,6 @@ fn retry_info(error: &Value) -> Option<Duration> {
     let details = error.get("details")?.as_array()?;
     let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
     Duration::try_from_secs_f64(delay.strip_suffix('s')?.parse().ok()?).ok()
-}
-
-/// An address with more path segments.
-fn join(base: &Url, parts: &[&str]) -> Url {
-    let mut url = base.clone();
-    if let Ok(mut path) = url.path_segments_mut() {
-        path.pop_if_empty().extend(parts);
-    }
-    url
-}
-
-fn count(value: Option<&Value>) -> u64 {
-    value.and_then(Value::as_u64).unwrap_or(0)
 }
 
 #[cfg(test)]

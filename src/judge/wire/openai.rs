@@ -1,6 +1,7 @@
 //! OpenAI's chat completions, and servers with the same API.
 
-use super::{Answer, Call, Settings, count, join};
+use super::Settings;
+use super::call::{Answer, Call, count, join};
 use crate::judge::endpoint::Endpoint;
 use serde_json::{Map, Value, json};
 

@@ -1,8 +1,8 @@
 //! ADK's metrics, in its order.
 
-use super::{
-    BASE, BOTH_RESPONSES, BOTH_TRAJECTORIES, Build, Direction, MetricInfo, NAMES, Need, computed,
-    judge_model, option,
+use super::judge_model;
+use super::metric_info::{
+    BASE, BOTH_RESPONSES, BOTH_TRAJECTORIES, Build, Direction, MetricInfo, NAMES, Need, computed, option,
 };
 use crate::metrics::efficiency::Cost;
 use crate::metrics::judged::Served;

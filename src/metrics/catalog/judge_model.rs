@@ -1,6 +1,6 @@
 //! ADK's metrics that a judge decides.
 
-use super::{BASE, Build, MetricInfo, Need, OptionInfo, judged, option};
+use super::metric_info::{BASE, Build, MetricInfo, Need, OptionInfo, judged, option};
 use crate::metrics::judged::{Hallucinations, Quality, ResponseVerdict, Rubrics, UserQuality};
 
 const MODEL: OptionInfo = option(

@@ -1,6 +1,8 @@
 //! evaltrail's own metrics.
 
-use super::{BASE, BOTH_TRAJECTORIES, Build, Family, MetricInfo, NAMES, Need, OptionInfo, computed, option};
+use super::metric_info::{
+    BASE, BOTH_TRAJECTORIES, Build, Family, MetricInfo, NAMES, Need, OptionInfo, computed, option,
+};
 use crate::metrics::intermediate::IntermediateResponses;
 use crate::metrics::matched::{MatchReading, Matched};
 use crate::metrics::state::SessionState;

@@ -1,7 +1,7 @@
 //! Metrics like those of Vertex AI's service, under evaltrail's own names. The configured judge decides them, and
 //! they are evaluated only where a criterion names them.
 
-use super::{BASE, Build, Direction, Family, MetricInfo, Need, UNIT};
+use super::metric_info::{BASE, Build, Direction, Family, MetricInfo, Need, UNIT};
 use crate::metrics::judged::{BuiltIn, Template};
 
 const fn asked(

@@ -1,6 +1,6 @@
 //! The metrics of Vertex AI's evaluation service.
 
-use super::{
+use super::metric_info::{
     BASE, BOTH_RESPONSES, BOTH_TRAJECTORIES, Build, Direction, Family, MetricInfo, Need, OptionInfo,
     computed, option,
 };

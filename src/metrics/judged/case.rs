@@ -1,8 +1,10 @@
 //! A judged metric, applied to one case: its questions, and the result from the replies.
 
 use super::explain::explain;
+use super::judge::{Question, TurnVerdict, Verdict, broken};
+use super::judged_metric::JudgedMetric;
 use super::seal::{CodeKey, Seal};
-use super::{JudgedMetric, Question, TurnVerdict, Verdict, evidence_text, findings, planted};
+use super::{evidence_text, findings, planted};
 use crate::domain::{
     Asked, Finding, FindingRule, InvocationScore, Judgement, MetricResult, NotFinite, QuestionId, Reading,
     Sample, Score, Spent, Status,
@@ -17,6 +19,13 @@ pub struct JudgedCase<'a> {
     /// For prompts without codes, from which the codes are computed.
     plain: Seal,
     seal: Seal,
+}
+
+impl JudgedMetric {
+    /// The metric, applied to a case. `key` is the secret from which the codes of its prompts are computed.
+    pub fn of_case<'a>(&'a self, evidence: &Evidence<'a>, key: &CodeKey) -> JudgedCase<'a> {
+        JudgedCase::of(self, evidence, key)
+    }
 }
 
 impl<'a> JudgedCase<'a> {
@@ -182,7 +191,7 @@ impl<'a> JudgedCase<'a> {
         let threshold = self.metric.criterion.threshold;
         let careful = self.metric.reading == Reading::Careful;
         match registry::status_of(self.metric.direction, verdict.score, threshold) {
-            _ if careful && super::broken(answered).is_some() => Status::Errored,
+            _ if careful && broken(answered).is_some() => Status::Errored,
             Status::Passed if careful && verdict.gap.is_some() => Status::NotEvaluated,
             Status::NotEvaluated if threshold.is_none() => Status::Informational,
             status => status,
@@ -196,7 +205,7 @@ impl<'a> JudgedCase<'a> {
         let orders = judge.orders(answered);
         let is_alone = answered.iter().all(|asked| asked.samples.len() < 2) && orders.is_empty();
         let own = judge.tally(evidence, answered);
-        let Some(score) = own.score.filter(|_| super::broken(answered).is_none() && !is_alone) else {
+        let Some(score) = own.score.filter(|_| broken(answered).is_none() && !is_alone) else {
             return Reach { scores: None, fragile: false };
         };
         let (mut low, mut high, mut fragile) = (score, score, false);

@@ -1,6 +1,7 @@
 //! The explanation of a judged result, in words.
 
-use super::{TurnVerdict, Verdict, broken};
+use super::judge::{TurnVerdict, Verdict, broken};
+
 use crate::domain::{Judgement, Score, Status, compared_texts, score_text};
 
 pub(super) fn explain(

@@ -1,6 +1,6 @@
 //! Findings from a judge's verdict: the rubric, the turn, and the first sample with that verdict.
 
-use super::Verdict;
+use super::judge::Verdict;
 use crate::domain::{Asked, Finding, FindingRule, RubricScore, Status};
 
 /// Why a judged result is not the best possible. `None` when it failed and no verdict explains it.

@@ -4,10 +4,9 @@
 use super::hallucination_reply::{
     Labelled, label_objects, labelled, own_blocks, score_of, sentences, sentences_of,
 };
+use super::judge::{Judge, Question, TurnVerdict, Verdict, is_answered, is_history};
 use super::seal::{Seal, agreed, beside_code, sealed, skeleton};
-use super::{
-    AnswerShape, Judge, Question, TurnVerdict, Verdict, evidence_text, fill, is_answered, is_history,
-};
+use super::{AnswerShape, evidence_text, fill};
 use crate::domain::{
     Asked, Criterion, Invocation, InvocationEvent, QuestionId, Reading, RubricScore, Sample, Score,
     value_text,

@@ -2,7 +2,8 @@
 //!
 //! ADK takes the first match of a pattern; the careful reading is [`JsonVerdict`]'s.
 
-use super::json_verdict::{JsonVerdict, VerdictKeys, objects};
+use super::json_verdict::{JsonVerdict, VerdictKeys};
+use super::reply_objects::objects;
 use super::seal::Seal;
 use regex::Regex;
 use serde_json::Value;

@@ -1,10 +1,11 @@
 //! `final_response_match_v2`: a judge says whether the response agrees with the reference.
 
-use super::seal::Seal;
-use super::{
-    AnswerShape, Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text,
-    fill_sealed, is_answered, is_history, majority, read_samples, response_reply,
+use super::judge::{
+    Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, is_history, majority, read_samples,
 };
+use super::prompt::fill_sealed;
+use super::seal::Seal;
+use super::{AnswerShape, JudgeOptions, evidence_text, response_reply};
 use crate::domain::{Asked, Criterion, Invocation, QuestionId, Reading, Sample, Votes};
 use crate::metrics::measure::{Evidence, NO_REFERENCE, mean};
 use crate::metrics::unusable::Unusable;
@@ -25,7 +26,7 @@ impl ResponseVerdict {
     ) -> Result<ResponseVerdict, Unusable> {
         Ok(ResponseVerdict {
             samples: options.samples(),
-            with_intermediate: super::with_intermediate(criterion)?,
+            with_intermediate: super::judge::with_intermediate(criterion)?,
             reading,
         })
     }

@@ -3,7 +3,8 @@
 //! A verdict after the rubric's code is the judge's. If a reply contains no code, the form of its blocks shows which
 //! text is the judge's own: text that occurs in the data is a quotation, and verdicts that disagree count as none.
 
-use super::json_verdict::{objects, without_objects};
+use super::reply_objects::{objects, without_objects};
+
 use super::quotations::without_quotations;
 use super::rubric_reply::{Block, meant_carefully, verdict, yes_or_no};
 use super::seal::{Seal, agreed, beside_code, sealed};

@@ -1,10 +1,10 @@
 //! ADK's three rubric metrics: a judge says yes or no to each property.
 
-use super::seal::Seal;
-use super::{
-    AnswerShape, Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text, fill,
-    is_answered, is_history, majority, read_samples, rubric_careful, rubric_reply,
+use super::judge::{
+    Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, is_history, majority, read_samples,
 };
+use super::seal::Seal;
+use super::{AnswerShape, JudgeOptions, evidence_text, fill, rubric_careful, rubric_reply};
 use crate::domain::{
     Asked, Criterion, Invocation, QuestionId, RUBRIC_KINDS, Reading, Rubric, RubricScore, Sample, Score,
     Votes,
@@ -69,7 +69,7 @@ impl Rubrics {
             rubrics: criterion_rubrics(criterion)?,
             group: group_name(criterion)?,
             samples: options.samples(),
-            with_intermediate: super::with_intermediate(criterion)?,
+            with_intermediate: super::judge::with_intermediate(criterion)?,
             reading,
         })
     }

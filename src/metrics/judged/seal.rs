@@ -5,7 +5,7 @@
 //! prompt has the same codes in every run, so that its reply can be cached. Verdicts are read with a seal
 //! (`json_verdict`), and the seal looks for codes in JSON objects as that module finds them: the two import each other.
 
-use super::json_verdict::objects;
+use super::reply_objects::objects;
 use crate::domain::{QuestionId, is_hidden};
 use crate::metrics::measure::Evidence;
 use regex::Regex;

@@ -1,8 +1,9 @@
 //! ADK's metrics that Vertex AI's evaluation service computes (`facts/adk.md` 4.8): the request, as ADK's client
 //! sends it, and its response.
 
+use super::judge::{Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, read_samples};
 use super::seal::Seal;
-use super::{Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, read_samples};
+
 use crate::domain::{
     Asked, Content, Invocation, InvocationEvent, Part, QuestionId, RubricScore, Score, finite_number,
 };

@@ -1,11 +1,13 @@
 //! Metrics from the user's own templates: a score on a scale of its own, or a choice between two responses.
 
-use super::json_verdict::{JsonVerdict, VerdictKeys, objects};
-use super::seal::Seal;
-use super::{
-    AnswerShape, BuiltIn, Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, evidence_text,
-    fill_sealed, is_answered, is_history, read_samples,
+use super::json_verdict::{JsonVerdict, VerdictKeys};
+use super::judge::{
+    BuiltIn, Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, is_history, read_samples,
 };
+use super::prompt::fill_sealed;
+use super::reply_objects::objects;
+use super::seal::Seal;
+use super::{AnswerShape, JudgeOptions, evidence_text};
 use crate::domain::{
     Asked, Invocation, JudgeTemplate, QuestionId, Reading, ToolCall, Trajectory, finite_number,
 };

@@ -1,12 +1,14 @@
 //! `per_turn_user_simulator_quality_v1`: a judge decides whether the simulated user followed its scenario
 //! (`facts/adk.md` 4.7).
 
-use super::json_verdict::{JsonVerdict, VerdictKeys, objects};
-use super::seal::Seal;
-use super::{
-    AnswerShape, Judge, JudgeOptions, Question, TurnVerdict, Verdict, all_answered, fill_sealed, is_answered,
-    majority, read_samples,
+use super::json_verdict::{JsonVerdict, VerdictKeys};
+use super::judge::{
+    Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, majority, read_samples,
 };
+use super::prompt::fill_sealed;
+use super::reply_objects::objects;
+use super::seal::Seal;
+use super::{AnswerShape, JudgeOptions};
 use crate::domain::{Asked, Criterion, Invocation, QuestionId, Reading, Sample, Votes};
 use crate::metrics::measure::{Evidence, flag};
 use crate::metrics::unusable::Unusable;

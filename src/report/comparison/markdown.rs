@@ -3,7 +3,7 @@
 use super::{CaseResultWords, ComparedRuns, changed_words, outcome_of, started_words};
 use crate::analysis::{ComparedCase, RunToCompare};
 use crate::domain::{RunState, difference_text, statistic_text};
-use crate::report::markdown::cell;
+use crate::report::markdown_cell::cell;
 use std::fmt::Write;
 
 impl ComparedRuns<'_> {

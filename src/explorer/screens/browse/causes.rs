@@ -17,7 +17,7 @@ pub(crate) struct CauseGroup {
 
 /// The cases among these that failed, and what they share.
 fn failures(model: &Model, cases: &[CaseRef]) -> (Vec<CaseRef>, FailureGroups) {
-    let causes_of = |case: &CaseRef| causes_of_worst_attempt(&model.outcomes.get(*case)?.attempts);
+    let causes_of = |case: &CaseRef| causes_of_worst_attempt(&model.view.outcomes.get(*case)?.attempts);
     let failed: Vec<(CaseRef, &[Cause])> =
         cases.iter().filter_map(|case| Some((*case, causes_of(case)?))).collect();
     let found = group_failures(failed.iter().map(|(_, causes)| *causes));

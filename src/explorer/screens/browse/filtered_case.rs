@@ -18,11 +18,11 @@ pub(super) struct ListedCase<'a> {
 
 impl<'a> ListedCase<'a> {
     fn summary(&self) -> Option<&'a CaseSummary> {
-        self.model.sets[self.case.set].summaries.as_ref()?.get(self.case.index)
+        self.model.view.sets[self.case.set].summaries.as_ref()?.get(self.case.index)
     }
 
     fn outcome(&self) -> Option<&'a CaseOutcome> {
-        self.model.outcomes.get(self.case)
+        self.model.view.outcomes.get(self.case)
     }
 }
 
@@ -31,10 +31,10 @@ impl Filterable for ListedCase<'_> {
         self.file.eval_id(self.case.index)
     }
     fn set(&self) -> &str {
-        &self.model.sets[self.case.set].path.stem
+        &self.model.view.sets[self.case.set].path.stem
     }
     fn agent(&self) -> &str {
-        self.model.sets[self.case.set].agent.as_deref().unwrap_or_default()
+        self.model.view.sets[self.case.set].agent.as_deref().unwrap_or_default()
     }
     fn turns(&self) -> usize {
         self.summary().map_or(0, |summary| summary.turns)

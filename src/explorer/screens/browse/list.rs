@@ -67,7 +67,8 @@ struct Columns {
 impl Columns {
     /// Divides the width among the columns that the visible rows have something for, the most important first.
     fn fit(model: &Model, width: u16, rows: &[CaseRef]) -> Columns {
-        let outcomes: Vec<&CaseOutcome> = rows.iter().filter_map(|case| model.outcomes.get(*case)).collect();
+        let outcomes: Vec<&CaseOutcome> =
+            rows.iter().filter_map(|case| model.view.outcomes.get(*case)).collect();
         let longest = rows.iter().map(|case| columns_of(&model.shown_id(*case)) + 2).max().unwrap_or(0);
         let mut left = width.saturating_sub(SIGNS);
         let mut take = |wanted: u16, at_least: u16| {
@@ -76,12 +77,13 @@ impl Columns {
             taken
         };
         let name = take(longest.clamp(NAME_AT_LEAST, NAME_AT_MOST), 1);
-        let is_shown = |column: Column| !model.browse.hidden.contains(&column);
+        let is_shown = |column: Column| !model.view.browse.hidden.contains(&column);
         let if_shown = |column: Column, width: u16| if is_shown(column) { width } else { 0 };
         let attempts = take(if_shown(Column::Attempts, attempts_width(&outcomes)), 8);
-        let is_across_sets = !matches!(model.browse.nodes.get(model.browse.node), Some(Node::Set(_)) | None);
+        let is_across_sets =
+            !matches!(model.view.browse.nodes.get(model.view.browse.node), Some(Node::Set(_)) | None);
         let widest =
-            rows.iter().map(|case| columns_of(&set_label(&model.sets, case.set)) + 2).max().unwrap_or(0);
+            rows.iter().map(|case| columns_of(&set_label(&model.view.sets, case.set)) + 2).max().unwrap_or(0);
         let set = if is_across_sets { widest.min(SET_WIDTH) } else { 0 };
         let set = take(if_shown(Column::Set, set), 8);
         let is_unreadable = |case: &CaseRef| problem(model, *case).is_some();
@@ -112,7 +114,7 @@ fn columns_of(text: &str) -> u16 {
 
 /// Why a case cannot be read.
 fn problem(model: &Model, case: CaseRef) -> Option<&str> {
-    let summary = model.sets[case.set].summaries.as_ref()?.get(case.index)?;
+    let summary = model.view.sets[case.set].summaries.as_ref()?.get(case.index)?;
     summary.problem.as_deref()
 }
 
@@ -160,14 +162,14 @@ fn metrics_of(outcomes: &[&CaseOutcome]) -> Vec<String> {
 /// Draws the list into its pane.
 pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) {
     let area = areas.main;
-    let focused = model.browse.pane == Pane::Cases;
+    let focused = model.view.browse.pane == Pane::Cases;
     let totals = totals_words(model);
     let room = usize::from(area.width).saturating_sub(totals.width() + 8);
     let inner = panel(area, &list_title(model, room), focused, theme, buffer);
     panel_note(area, area.y, &totals, theme.style(Role::Title), buffer);
     let rows = case_rows(areas);
     let shown = usize::from(rows.height);
-    let browse = &model.browse;
+    let browse = &model.view.browse;
     let window: Vec<CaseRef> = browse.visible.iter().skip(browse.offset).take(shown).copied().collect();
     let columns = Columns::fit(model, inner.width, &window);
     if areas.panel.is_empty() {
@@ -190,30 +192,35 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
 
 /// What is listed; where there is room, which runs the results are from.
 fn list_title(model: &Model, room: usize) -> String {
-    let name = match model.browse.nodes.get(model.browse.node) {
+    let name = match model.view.browse.nodes.get(model.view.browse.node) {
         Some(Node::All) => "all".to_string(),
         Some(Node::Group(name)) => name.clone(),
-        Some(Node::Set(set)) => model.sets[*set].path.shown.clone(),
+        Some(Node::Set(set)) => model.view.sets[*set].path.shown.clone(),
         None => String::new(),
     };
-    let order = match model.browse.order {
+    let order = match model.view.browse.order {
         Order::File => String::new(),
         order => format!(" · {}", order.words()),
     };
-    let filter = match model.browse.filter.is_empty() {
+    let filter = match model.view.browse.filter.is_empty() {
         true => String::new(),
-        false => format!(" · {} of /{}", model.browse.visible.len(), model.browse.filter),
+        false => format!(" · {} of /{}", model.view.browse.visible.len(), model.view.browse.filter),
     };
-    let narrowing = match &model.browse.narrowing {
+    let narrowing = match &model.view.browse.narrowing {
         None => String::new(),
-        Some(to) => format!("{}: {} · ", model.browse.visible.len(), clean_line(&to.what.words())),
+        Some(to) => format!("{}: {} · ", model.view.browse.visible.len(), clean_line(&to.what.words())),
     };
-    let selected = match model.browse.selected.len() {
+    let selected = match model.view.browse.selected.len() {
         0 => String::new(),
         count => format!(" · {count} selected"),
     };
-    let mut sets =
-        model.browse.nodes.get(model.browse.node).map(|node| model.sets_under(node)).unwrap_or_default();
+    let mut sets = model
+        .view
+        .browse
+        .nodes
+        .get(model.view.browse.node)
+        .map(|node| model.sets_under(node))
+        .unwrap_or_default();
     sets.retain(|set| model.file(*set).is_some());
     let title = format!("{narrowing}{name}{order}{filter}{selected}");
     match model.runs_words(&sets).map(|words| format!("{title} · {words}")) {
@@ -237,11 +244,16 @@ fn cut_to(text: String, room: usize) -> String {
 
 /// Counts over the sets that are listed; flaky cases and failures of quarantined cases are counted apart.
 fn totals_words(model: &Model) -> String {
-    let sets =
-        model.browse.nodes.get(model.browse.node).map(|node| model.sets_under(node)).unwrap_or_default();
+    let sets = model
+        .view
+        .browse
+        .nodes
+        .get(model.view.browse.node)
+        .map(|node| model.sets_under(node))
+        .unwrap_or_default();
     let (mut totals, mut quarantined, mut flaky) = (Totals::default(), 0, 0);
     for set in sets.into_iter().filter(|set| model.file(*set).is_some()) {
-        let (of_set, mut of_flaky) = (model.outcomes.totals(set), model.outcomes.flaky(set));
+        let (of_set, mut of_flaky) = (model.view.outcomes.totals(set), model.view.outcomes.flaky(set));
         let (apart, both) = quarantined_totals(model, set);
         of_flaky = of_flaky.without(both);
         totals = totals.and(of_set.without(apart).without(of_flaky));
@@ -289,7 +301,7 @@ fn sign(
     (running, is_unreadable): (bool, bool),
     theme: &Theme,
 ) -> (&'static str, Style) {
-    match (running, model.outcomes.get(case)) {
+    match (running, model.view.outcomes.get(case)) {
         (true, _) => (spinner(model.now), theme.style(Role::Running)),
         (false, Some(outcome)) if outcome.is_failing() && quarantine_of(model, case).is_some() => {
             (QUARANTINED, theme.style(Role::Note))
@@ -311,10 +323,11 @@ fn case_row(
     theme: &Theme,
     buffer: &mut Buffer,
 ) {
-    let outcome = model.outcomes.get(case);
-    let summary = model.sets[case.set].summaries.as_ref().and_then(|summaries| summaries.get(case.index));
+    let outcome = model.view.outcomes.get(case);
+    let summary =
+        model.view.sets[case.set].summaries.as_ref().and_then(|summaries| summaries.get(case.index));
     let problem = problem(model, case);
-    if model.browse.selected.contains(&case) {
+    if model.view.browse.selected.contains(&case) {
         put(buffer, row.x, row.y, 1, "●", theme.within(style, theme.style(Role::Accent)));
     }
     let (glyph, glyph_style) = sign(model, case, (running, problem.is_some()), theme);
@@ -322,7 +335,7 @@ fn case_row(
     let mut x = row.x + SIGNS;
     name(model, case, (x, row.y), columns.name, style, theme, buffer);
     x += columns.name;
-    put(buffer, x, row.y, columns.set.saturating_sub(1), &set_label(&model.sets, case.set), style);
+    put(buffer, x, row.y, columns.set.saturating_sub(1), &set_label(&model.view.sets, case.set), style);
     x += columns.set;
     let worst = outcome.and_then(CaseOutcome::worst_attempt);
     if let Some(outcome) = outcome.filter(|outcome| outcome.attempts.len() > 1) {
@@ -367,7 +380,8 @@ fn name(
     theme: &Theme,
     buffer: &mut Buffer,
 ) {
-    let summary = model.sets[case.set].summaries.as_ref().and_then(|summaries| summaries.get(case.index));
+    let summary =
+        model.view.sets[case.set].summaries.as_ref().and_then(|summaries| summaries.get(case.index));
     let id = model.shown_id(case);
     let used = put(buffer, x, y, width.saturating_sub(1), &id, style) + 1;
     let room = width.saturating_sub(used + 1);
@@ -424,8 +438,8 @@ fn rubric_words(rubrics: &[Option<Score>]) -> String {
 }
 
 fn empty_words(model: &Model, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let failed = match model.browse.nodes.get(model.browse.node) {
-        Some(Node::Set(set)) => match &model.sets[*set].state {
+    let failed = match model.view.browse.nodes.get(model.view.browse.node) {
+        Some(Node::Set(set)) => match &model.view.sets[*set].state {
             SetState::Failed(why) => Some(why.clone()),
             SetState::Loading => Some("opening…".into()),
             SetState::Gone => Some("the file was deleted".into()),
@@ -433,8 +447,8 @@ fn empty_words(model: &Model, rows: Rect, theme: &Theme, buffer: &mut Buffer) {
         },
         _ => None,
     };
-    let has_cause = model.browse.narrowing.is_some();
-    let words = failed.unwrap_or_else(|| match model.browse.filter.is_empty() {
+    let has_cause = model.view.browse.narrowing.is_some();
+    let words = failed.unwrap_or_else(|| match model.view.browse.filter.is_empty() {
         true if has_cause => format!("no case of this cause is here; {} lists all cases", CLEAR.key()),
         false => format!("nothing matches the filter; {} clears it", CLEAR.key()),
         true if model.is_searching => "looking through the folder…".into(),

@@ -20,7 +20,7 @@ const RUNS_SHOWN: u16 = 12;
 const USER_LINES: usize = 2;
 
 pub(super) fn draw(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let Some(case) = &model.browse.preview else {
+    let Some(case) = &model.view.browse.preview else {
         panel(area, "", false, theme, buffer);
         return;
     };
@@ -47,7 +47,7 @@ pub(super) fn draw(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer
 /// Status, attempts and tags. Returns the next row.
 fn status_line(model: &Model, case: &CaseScreen, inner: Rect, theme: &Theme, buffer: &mut Buffer) -> u16 {
     let (x, y, end) = (inner.x + 1, inner.y, inner.right());
-    let mut used = match model.outcomes.get(case.at) {
+    let mut used = match model.view.outcomes.get(case.at) {
         None => 0,
         Some(outcome) => {
             let unsteady = if outcome.unsteady { ", unsteady" } else { "" };

@@ -12,14 +12,14 @@ use ratatui::style::Style;
 
 /// Why the case under the cursor did not pass or cannot be read, on the lower border.
 pub(super) fn note_reason(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let Some(case) = model.browse.visible.get(model.browse.cursor).copied() else { return };
-    let (status, reason) = match model.outcomes.get(case) {
+    let Some(case) = model.view.browse.visible.get(model.view.browse.cursor).copied() else { return };
+    let (status, reason) = match model.view.outcomes.get(case) {
         Some(outcome) => {
             let worst = outcome.attempts.iter().find(|attempt| attempt.status == outcome.worst);
             (outcome.worst, worst.map(|attempt| attempt.reason_with_model_errors()).unwrap_or_default())
         }
         None => {
-            let summaries = model.sets[case.set].summaries.as_ref();
+            let summaries = model.view.sets[case.set].summaries.as_ref();
             let summary = summaries.and_then(|summaries| summaries.get(case.index));
             (Status::Errored, summary.and_then(|summary| summary.problem.clone()).unwrap_or_default())
         }
@@ -49,7 +49,7 @@ pub(super) fn reason(
     if let Some(problem) = problem {
         return add(problem, theme.style(Role::Bad));
     }
-    let worst = model.outcomes.get(case).and_then(CaseOutcome::worst_attempt);
+    let worst = model.view.outcomes.get(case).and_then(CaseOutcome::worst_attempt);
     let Some(attempt) = worst else { return };
     let has_passed = attempt.status == Status::Passed;
     if !has_passed {

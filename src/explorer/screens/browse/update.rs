@@ -22,41 +22,41 @@ use std::cmp::Reverse;
 
 pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     let areas = layout(model);
-    match model.browse.pane {
+    match model.view.browse.pane {
         Pane::Cases => {
-            let (count, page) = (model.browse.visible.len(), case_rows(&areas).height);
-            model.browse.cursor = motion.of(model.browse.cursor, count, usize::from(page));
+            let (count, page) = (model.view.browse.visible.len(), case_rows(&areas).height);
+            model.view.browse.cursor = motion.of(model.view.browse.cursor, count, usize::from(page));
         }
         Pane::Sets => {
-            let (count, page) = (model.browse.nodes.len(), inside(areas.left).height);
-            choose_node(model, motion.of(model.browse.node, count, usize::from(page)));
+            let (count, page) = (model.view.browse.nodes.len(), inside(areas.left).height);
+            choose_node(model, motion.of(model.view.browse.node, count, usize::from(page)));
         }
     }
 }
 
 pub(crate) fn focus(model: &mut Model, cases: bool) -> Vec<Effect> {
-    model.browse.pane = if cases { Pane::Cases } else { Pane::Sets };
+    model.view.browse.pane = if cases { Pane::Cases } else { Pane::Sets };
     Vec::new()
 }
 
 pub(crate) fn switch_pane(model: &mut Model) -> Vec<Effect> {
-    let to_cases = model.browse.pane == Pane::Sets;
+    let to_cases = model.view.browse.pane == Pane::Sets;
     focus(model, to_cases)
 }
 
 /// Moves the cursor of the tree, and lists the cases of that row.
 pub(crate) fn choose_node(model: &mut Model, node: usize) {
-    if model.browse.node != node && node < model.browse.nodes.len() {
-        model.browse.node = node;
-        model.browse.cursor = 0;
-        model.browse.offset = 0;
+    if model.view.browse.node != node && node < model.view.browse.nodes.len() {
+        model.view.browse.node = node;
+        model.view.browse.cursor = 0;
+        model.view.browse.offset = 0;
         relist(model);
     }
 }
 
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    match (model.browse.pane, model.browse.visible.get(model.browse.cursor)) {
-        (Pane::Sets, _) => model.browse.pane = Pane::Cases,
+    match (model.view.browse.pane, model.view.browse.visible.get(model.view.browse.cursor)) {
+        (Pane::Sets, _) => model.view.browse.pane = Pane::Cases,
         (Pane::Cases, Some(&case)) => case::open(model, case, CaseOrigin::List),
         (Pane::Cases, None) => {}
     }
@@ -66,11 +66,11 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
 /// Clears the selection; if nothing is selected, the narrowing to a cause; without one, the filter. With nothing to
 /// clear, closes the past run that is open.
 pub(crate) fn clear(model: &mut Model) -> Vec<Effect> {
-    if !model.browse.selected.is_empty() {
-        model.browse.selected.clear();
-    } else if model.browse.narrowing.is_some() {
+    if !model.view.browse.selected.is_empty() {
+        model.view.browse.selected.clear();
+    } else if model.view.browse.narrowing.is_some() {
         narrow(model, None);
-    } else if model.browse.filter.is_empty() {
+    } else if model.view.browse.filter.is_empty() {
         return opened_run::leave(model);
     } else {
         set_filter(model, String::new(), Query::default());
@@ -79,16 +79,16 @@ pub(crate) fn clear(model: &mut Model) -> Vec<Effect> {
 }
 
 pub(crate) fn select(model: &mut Model) -> Vec<Effect> {
-    let Some(&case) = model.browse.visible.get(model.browse.cursor) else { return Vec::new() };
-    if !model.browse.selected.remove(&case) {
-        model.browse.selected.insert(case);
+    let Some(&case) = model.view.browse.visible.get(model.view.browse.cursor) else { return Vec::new() };
+    if !model.view.browse.selected.remove(&case) {
+        model.view.browse.selected.insert(case);
     }
-    model.browse.cursor = Motion::Down.of(model.browse.cursor, model.browse.visible.len(), 1);
+    model.view.browse.cursor = Motion::Down.of(model.view.browse.cursor, model.view.browse.visible.len(), 1);
     Vec::new()
 }
 
 pub(crate) fn select_all(model: &mut Model) -> Vec<Effect> {
-    let Browse { visible, selected, .. } = &mut model.browse;
+    let Browse { visible, selected, .. } = &mut model.view.browse;
     if visible.iter().all(|case| selected.contains(case)) {
         selected.clear();
     } else {
@@ -98,7 +98,7 @@ pub(crate) fn select_all(model: &mut Model) -> Vec<Effect> {
 }
 
 pub(crate) fn sort(model: &mut Model) -> Vec<Effect> {
-    model.browse.order = match model.browse.order {
+    model.view.browse.order = match model.view.browse.order {
         Order::File => Order::Failing,
         Order::Failing => Order::Cause,
         Order::Cause => Order::Slowest,
@@ -112,78 +112,79 @@ pub(crate) fn sort(model: &mut Model) -> Vec<Effect> {
 /// Orders the list by a column. If it is already ordered by this column, restores the order of the file.
 pub(crate) fn order_by(model: &mut Model, column: Column) {
     let order = column.order();
-    model.browse.order = if model.browse.order == order { Order::File } else { order };
+    model.view.browse.order = if model.view.browse.order == order { Order::File } else { order };
     relist(model);
 }
 
 /// Shows or hides a column. The column of the case is always shown.
 pub(crate) fn toggle_column(model: &mut Model, column: Column) {
-    if column != Column::Case && !model.browse.hidden.remove(&column) {
-        model.browse.hidden.insert(column);
+    if column != Column::Case && !model.view.browse.hidden.remove(&column) {
+        model.view.browse.hidden.insert(column);
     }
 }
 
 /// Moves the cursor to the next or previous case that did not pass, wrapping around.
 pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
-    let count = model.browse.visible.len();
+    let count = model.view.browse.visible.len();
     let step = |by: usize| match forward {
-        true => (model.browse.cursor + by) % count,
-        false => (model.browse.cursor + count - by) % count,
+        true => (model.view.browse.cursor + by) % count,
+        false => (model.view.browse.cursor + count - by) % count,
     };
     let failing = |at: &usize| {
-        let case = model.browse.visible[*at];
-        model.outcomes.worst(case).is_some_and(|status| status != Status::Passed)
+        let case = model.view.browse.visible[*at];
+        model.view.outcomes.worst(case).is_some_and(|status| status != Status::Passed)
     };
     if count > 0
         && let Some(at) = (1..=count).map(step).find(failing)
     {
-        model.browse.cursor = at;
-        model.browse.pane = Pane::Cases;
+        model.view.browse.cursor = at;
+        model.view.browse.pane = Pane::Cases;
     }
     Vec::new()
 }
 
 /// Applies a filter to the list.
 pub(crate) fn set_filter(model: &mut Model, typed: String, query: Query) {
-    model.browse.filter = typed;
-    model.browse.query = query;
+    model.view.browse.filter = typed;
+    model.view.browse.query = query;
     relist(model);
 }
 
 /// Rebuilds the list: the cases of the chosen sets that match the filter and the narrowing, in order. The cursor stays on its case.
 pub(crate) fn relist(model: &mut Model) {
-    let before = model.browse.visible.get(model.browse.cursor).copied();
-    model.browse.matched = matched(model);
-    let mut visible = model.browse.matched.cases.clone();
-    if let Some(narrowing) = &model.browse.narrowing {
+    let before = model.view.browse.visible.get(model.view.browse.cursor).copied();
+    model.view.browse.matched = matched(model);
+    let mut visible = model.view.browse.matched.cases.clone();
+    if let Some(narrowing) = &model.view.browse.narrowing {
         visible.retain(|case| narrowing.cases.contains(case));
     }
-    match model.browse.order {
+    match model.view.browse.order {
         Order::File => {}
         Order::Cause => sort_by_cause(model, &mut visible),
-        Order::Failing => visible.sort_by_cached_key(|case| rank(model.outcomes.worst(*case))),
+        Order::Failing => visible.sort_by_cached_key(|case| rank(model.view.outcomes.worst(*case))),
         Order::NewlyFailing => {
             visible.sort_by_cached_key(|case| Reverse(first_failed_run(model, *case)));
         }
         Order::Slowest => visible.sort_by_cached_key(|case| Reverse(milliseconds(model, *case))),
         Order::Disputed => visible.sort_by_cached_key(|case| Reverse(disputed(model, *case))),
         Order::Name => visible.sort_by_cached_key(|case| model.eval_id(*case).into_owned()),
-        Order::Set => visible.sort_by_key(|case| (&model.sets[case.set].path.stem, *case)),
+        Order::Set => visible.sort_by_key(|case| (&model.view.sets[case.set].path.stem, *case)),
         Order::PassRate => visible.sort_by_cached_key(|case| passed_thousandths(model, *case)),
         Order::Score => visible.sort_by_cached_key(|case| lowest_score(model, *case)),
         Order::Turns => visible.sort_by_cached_key(|case| Reverse(turns(model, *case))),
     }
     let cursor = before.and_then(|case| visible.iter().position(|other| *other == case));
-    model.browse.cursor = cursor.unwrap_or(model.browse.cursor.min(visible.len().saturating_sub(1)));
-    model.browse.visible = visible;
+    model.view.browse.cursor =
+        cursor.unwrap_or(model.view.browse.cursor.min(visible.len().saturating_sub(1)));
+    model.view.browse.visible = visible;
 }
 
 /// The cases of the chosen sets that match the filter.
 fn matched(model: &Model) -> Matched {
-    let browse = &model.browse;
+    let browse = &model.view.browse;
     let sets = browse.nodes.get(browse.node).map(|node| model.sets_under(node)).unwrap_or_default();
     let filtered = |set: usize| {
-        let summaries = model.sets[set].summaries.clone();
+        let summaries = model.view.sets[set].summaries.clone();
         Some(FilteredSet { set, file: model.file(set)?.clone(), summaries })
     };
     let sets = sets.into_iter().filter_map(filtered).collect();
@@ -199,15 +200,15 @@ pub(crate) fn groups_here(model: &Model) -> Vec<CauseGroup> {
 
 /// Narrows the list to a group, or shows all cases again.
 pub(crate) fn narrow(model: &mut Model, to: Option<NarrowedTo>) {
-    model.browse.narrowing = to;
-    model.browse.cursor = 0;
-    model.browse.offset = 0;
+    model.view.browse.narrowing = to;
+    model.view.browse.cursor = 0;
+    model.view.browse.offset = 0;
     relist(model);
 }
 
 /// Sort key: whether the case is unsteady, and how much the judges disagree, in thousandths.
 fn disputed(model: &Model, case: CaseRef) -> (bool, u64) {
-    let outcome = model.outcomes.get(case);
+    let outcome = model.view.outcomes.get(case);
     let attempts = || outcome.iter().flat_map(|outcome| &outcome.attempts);
     let most = attempts().map(|attempt| attempt.disagreement).fold(0.0, f64::max);
     (outcome.is_some_and(|outcome| outcome.unsteady), (most * 1000.0) as u64)
@@ -215,13 +216,13 @@ fn disputed(model: &Model, case: CaseRef) -> (bool, u64) {
 
 /// Sort key: the pass rate, in thousandths. Cases without an evaluated attempt come last.
 fn passed_thousandths(model: &Model, case: CaseRef) -> usize {
-    let rate = model.outcomes.get(case).and_then(|outcome| PassCount::of(&outcome.attempts).rate());
+    let rate = model.view.outcomes.get(case).and_then(|outcome| PassCount::of(&outcome.attempts).rate());
     rate.map_or(usize::MAX, |rate| (rate * 1000.0) as usize)
 }
 
 /// Sort key: the lowest score of a deciding metric, in thousandths. Cases without a score come last.
 fn lowest_score(model: &Model, case: CaseRef) -> i64 {
-    let attempts = model.outcomes.get(case).into_iter().flat_map(|outcome| &outcome.attempts);
+    let attempts = model.view.outcomes.get(case).into_iter().flat_map(|outcome| &outcome.attempts);
     let deciding = attempts.flat_map(|attempt| &attempt.metrics).filter(|metric| metric.threshold.is_some());
     deciding
         .filter_map(|metric| metric.score())
@@ -231,7 +232,7 @@ fn lowest_score(model: &Model, case: CaseRef) -> i64 {
 }
 
 fn turns(model: &Model, case: CaseRef) -> usize {
-    let summaries = model.sets[case.set].summaries.as_ref();
+    let summaries = model.view.sets[case.set].summaries.as_ref();
     summaries.and_then(|summaries| summaries.get(case.index)).map_or(0, |summary| summary.turns)
 }
 
@@ -255,7 +256,7 @@ fn rank(status: Option<Status>) -> u8 {
 }
 
 fn milliseconds(model: &Model, case: CaseRef) -> u64 {
-    let slowest = model.outcomes.get(case).into_iter().flat_map(|outcome| &outcome.attempts);
+    let slowest = model.view.outcomes.get(case).into_iter().flat_map(|outcome| &outcome.attempts);
     slowest
         .filter_map(|attempt| attempt.latency_s)
         .map(|seconds| (seconds * 1000.0) as u64)
@@ -265,26 +266,26 @@ fn milliseconds(model: &Model, case: CaseRef) -> u64 {
 
 /// Updates the preview to the case under the cursor and its latest result.
 pub(crate) fn follow_cursor(model: &mut Model) {
-    if !matches!(model.screen, Screen::Browse) {
+    if !matches!(model.view.screen, Screen::Browse) {
         return;
     }
     let has_room = !layout(model).panel.is_empty();
-    let case = model.browse.visible.get(model.browse.cursor).copied().filter(|_| has_room);
+    let case = model.view.browse.visible.get(model.view.browse.cursor).copied().filter(|_| has_room);
     let wanted = case.map(|case| {
-        (case, model.sets[case.set].loaded, model.outcomes.get(case).map(|outcome| outcome.shown))
+        (case, model.view.sets[case.set].loaded, model.view.outcomes.get(case).map(|outcome| outcome.shown))
     });
-    if model.browse.previewed != wanted || (wanted.is_none() && model.browse.preview.is_some()) {
-        model.browse.preview = case.map(|case| Box::new(case::view_of(model, case)));
-        model.browse.previewed = wanted;
+    if model.view.browse.previewed != wanted || (wanted.is_none() && model.view.browse.preview.is_some()) {
+        model.view.browse.preview = case.map(|case| Box::new(case::view_of(model, case)));
+        model.view.browse.previewed = wanted;
     }
 }
 
 /// Scrolls the list so that its cursor is visible.
 pub(crate) fn keep_in_sight(model: &mut Model) {
     let rows = usize::from(case_rows(&layout(model)).height).max(1);
-    let Browse { cursor, offset, visible, .. } = &mut model.browse;
+    let Browse { cursor, offset, visible, .. } = &mut model.view.browse;
     *cursor = (*cursor).min(visible.len().saturating_sub(1));
-    if matches!(model.screen, Screen::Browse) {
+    if matches!(model.view.screen, Screen::Browse) {
         *offset = (*offset).clamp(cursor.saturating_sub(rows - 1), *cursor);
         *offset = (*offset).min(visible.len().saturating_sub(rows.min(visible.len())));
     }
@@ -297,17 +298,17 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
     let (rows, tree) = (case_rows(&areas), inside(areas.left));
     let at = ratatui::layout::Position { x, y };
     if areas.main.contains(at) {
-        model.browse.pane = Pane::Cases;
+        model.view.browse.pane = Pane::Cases;
     } else if areas.left.contains(at) {
-        model.browse.pane = Pane::Sets;
+        model.view.browse.pane = Pane::Sets;
     }
     if let Some(motion) = kind.wheel() {
         (0..3).for_each(|_| scroll(model, motion));
     } else if rows.contains(at) {
-        let row = model.browse.offset + usize::from(y - rows.y);
-        match model.browse.visible.get(row) {
-            Some(&case) if model.browse.cursor == row => case::open(model, case, CaseOrigin::List),
-            Some(_) => model.browse.cursor = row,
+        let row = model.view.browse.offset + usize::from(y - rows.y);
+        match model.view.browse.visible.get(row) {
+            Some(&case) if model.view.browse.cursor == row => case::open(model, case, CaseOrigin::List),
+            Some(_) => model.view.browse.cursor = row,
             None => {}
         }
     } else if tree.contains(at) {
@@ -319,10 +320,10 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
 
 /// First visible row of the tree.
 pub fn tree_offset(model: &Model, rows: usize) -> usize {
-    model.browse.node.saturating_sub(rows.saturating_sub(1))
+    model.view.browse.node.saturating_sub(rows.saturating_sub(1))
 }
 
 /// The row of a set in the tree.
 pub(crate) fn node_of_set(model: &Model, set: usize) -> Option<usize> {
-    model.browse.nodes.iter().position(|node| *node == Node::Set(set))
+    model.view.browse.nodes.iter().position(|node| *node == Node::Set(set))
 }

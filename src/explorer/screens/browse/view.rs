@@ -32,7 +32,7 @@ pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
         let panel = Rect { x: main.right(), width: preview, ..body };
         return Layout { left, main, panel, ..base };
     }
-    match model.browse.pane {
+    match model.view.browse.pane {
         Pane::Sets => Layout { left: body, main: Rect::default(), ..base },
         Pane::Cases => Layout { left: Rect::default(), main: body, ..base },
     }
@@ -92,17 +92,17 @@ pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
 }
 
 fn tree(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let focused = model.browse.pane == Pane::Sets;
-    let title = match model.browse.filter.as_str() {
+    let focused = model.view.browse.pane == Pane::Sets;
+    let title = match model.view.browse.filter.as_str() {
         "" => "Eval sets".to_string(),
         filter => format!("Eval sets · /{filter}"),
     };
     let inner = panel(area, &title, focused, theme, buffer);
     let rows = usize::from(inner.height);
     let first = tree_offset(model, rows);
-    for (at, node) in model.browse.nodes.iter().enumerate().skip(first).take(rows) {
+    for (at, node) in model.view.browse.nodes.iter().enumerate().skip(first).take(rows) {
         let row = Rect { y: inner.y + (at - first) as u16, height: 1, ..inner };
-        let style = cursor_style(at == model.browse.node, focused, theme);
+        let style = cursor_style(at == model.view.browse.node, focused, theme);
         buffer.set_style(row, style);
         match node {
             Node::All => {
@@ -123,17 +123,17 @@ fn tree(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
             Node::Set(set) => set_row(model, *set, row, style, theme, buffer),
         }
     }
-    scrollbar(area, first, rows, model.browse.nodes.len(), theme, buffer);
+    scrollbar(area, first, rows, model.view.browse.nodes.len(), theme, buffer);
 }
 
 /// Whether the folder has no eval sets.
 fn is_empty(model: &Model) -> bool {
-    model.browse.nodes.is_empty() && !model.is_searching
+    model.view.browse.nodes.is_empty() && !model.is_searching
 }
 
 fn set_row(model: &Model, set: usize, row: Rect, style: Style, theme: &Theme, buffer: &mut Buffer) {
-    let view = &model.sets[set];
-    let totals = model.outcomes.totals(set);
+    let view = &model.view.sets[set];
+    let totals = model.view.outcomes.totals(set);
     let (note, note_style) = match &view.state {
         SetState::Loading => ("…".to_string(), theme.style(Role::Faint)),
         SetState::Failed(_) => ("!".to_string(), theme.style(Role::Bad)),
@@ -160,7 +160,7 @@ fn set_row(model: &Model, set: usize, row: Rect, style: Style, theme: &Theme, bu
 fn set_totals(model: &Model, node: &Node, row: Rect, style: Style, theme: &Theme, buffer: &mut Buffer) {
     let (mut passed, mut ended, mut all) = (0, 0, 0);
     for set in model.sets_under(node).into_iter().filter(|set| model.file(*set).is_some()) {
-        let totals = model.outcomes.totals(set);
+        let totals = model.view.outcomes.totals(set);
         passed += totals.passed;
         ended += totals.ended();
         all += model.file(set).map_or(0, |file| file.len());

@@ -78,8 +78,8 @@ pub(super) fn compared(
 
 /// Verdicts given by people on an attempt.
 pub(super) fn people(model: &Model, case: &CaseScreen, attempt: &AttemptSummary) -> Vec<HumanVerdict> {
-    let run_id = model.outcomes.get(case.at).map(|outcome| outcome.run.id.as_str());
-    let file = &model.sets[case.at.set].path.shown;
+    let run_id = model.view.outcomes.get(case.at).map(|outcome| outcome.run.id.as_str());
+    let file = &model.view.sets[case.at.set].path.shown;
     let mine = |one: &&HumanVerdict| {
         Some(one.run_id.as_str()) == run_id
             && one.file == *file

@@ -86,7 +86,7 @@ fn turns(model: &Model, case: &CaseScreen) -> Vec<Item> {
 }
 
 fn attempts(model: &Model, case: &CaseScreen) -> Vec<Item> {
-    let all = model.outcomes.get(case.at).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
+    let all = model.view.outcomes.get(case.at).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
     let letters = trajectory_letters(all);
     let item = |(at, attempt): (usize, &Arc<EndedAttempt>)| Item {
         label: letters.get(at).cloned().unwrap_or_default(),

@@ -13,7 +13,7 @@ use unicode_width::UnicodeWidthStr;
 
 /// Draws the id of the case, its status, the turn if it was run alone, and the run that the result is from.
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let Screen::Case(case) = &model.screen else { return };
+    let Screen::Case(case) = &model.view.screen else { return };
     let (mut x, end, room) = (area.x, area.right(), area.width);
     let id = model.shown_id(case.at).to_string();
     let id = fit(&id, usize::from(room).saturating_sub(20).max(usize::from(room) / 2)).into_owned();
@@ -42,7 +42,7 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
 
 /// How many attempts of a repeated case passed, with the interval of the pass rate.
 fn rate_words(model: &Model, case: CaseRef) -> Option<String> {
-    let attempts = &model.outcomes.get(case)?.attempts;
+    let attempts = &model.view.outcomes.get(case)?.attempts;
     let count = PassCount::of(attempts);
     let (low, high) = count.interval().filter(|_| attempts.len() > 1)?;
     let flaky = if count.is_flaky() { "flaky: " } else { "" };
@@ -65,7 +65,7 @@ fn status_words(attempt: Option<&Arc<EndedAttempt>>, theme: &Theme) -> (String, 
 
 /// The run that the displayed result is from.
 fn run_words(model: &Model, case: CaseRef) -> (String, Role) {
-    let Some(outcome) = model.outcomes.get(case) else { return (String::new(), Role::Faint) };
+    let Some(outcome) = model.view.outcomes.get(case) else { return (String::new(), Role::Faint) };
     let run = model.run_words(&outcome.run);
     match model.is_superseded(case) {
         true => (format!("{run}, being run again"), Role::Note),

@@ -23,26 +23,26 @@ use std::sync::Arc;
 
 /// Opens a case at its worst attempt.
 pub(crate) fn open(model: &mut Model, case: CaseRef, from: CaseOrigin) {
-    model.screen = Screen::Case(Box::new(CaseScreen { from, ..view_of(model, case) }));
-    if let Some(at) = model.browse.visible.iter().position(|other| *other == case) {
-        model.browse.cursor = at;
+    model.view.screen = Screen::Case(Box::new(CaseScreen { from, ..view_of(model, case) }));
+    if let Some(at) = model.view.browse.visible.iter().position(|other| *other == case) {
+        model.view.browse.cursor = at;
     }
 }
 
 /// Opens a case at the attempt with this number, or at its worst attempt if there is none with the number.
 pub(crate) fn open_at(model: &mut Model, case: CaseRef, number: u32, from: CaseOrigin) {
     open(model, case, from);
-    let attempts = model.outcomes.get(case).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
+    let attempts = model.view.outcomes.get(case).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
     let Some(at) = attempts.iter().position(|attempt| attempt.key.attempt == number) else { return };
     let turn = attempts[at].first_failed_turn.unwrap_or(0);
-    if let Screen::Case(case) = &mut model.screen {
+    if let Screen::Case(case) = &mut model.view.screen {
         (case.attempt, case.turn, case.seeks_turn) = (at, turn, true);
     }
 }
 
 /// Creates the state for a case, at its worst attempt and the first turn in it that did not pass.
 pub(crate) fn view_of(model: &Model, case: CaseRef) -> CaseScreen {
-    let outcome = model.outcomes.get(case);
+    let outcome = model.view.outcomes.get(case);
     let attempt = outcome.map_or(0, CaseOutcome::worst_position);
     let turn = outcome.and_then(|o| o.attempts.get(attempt)?.first_failed_turn).unwrap_or(0);
     let file = model.file(case.set);
@@ -68,8 +68,8 @@ pub(crate) fn view_of(model: &Model, case: CaseRef) -> CaseScreen {
 /// Opens the next or previous listed case that did not pass.
 pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
     browse::next_failing(model, forward);
-    if let Some(&case) = model.browse.visible.get(model.browse.cursor) {
-        let from = match &model.screen {
+    if let Some(&case) = model.view.browse.visible.get(model.view.browse.cursor) {
+        let from = match &model.view.screen {
             Screen::Case(case) => case.from,
             _ => CaseOrigin::List,
         };
@@ -80,7 +80,7 @@ pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
 
 /// Shows the judges tab of the current case. From the list it opens the case under the cursor.
 pub(crate) fn judges(model: &mut Model) -> Vec<Effect> {
-    if !matches!(model.screen, Screen::Case(_))
+    if !matches!(model.view.screen, Screen::Case(_))
         && let Some(case) = model.current_case()
     {
         open(model, case, CaseOrigin::List);
@@ -90,12 +90,12 @@ pub(crate) fn judges(model: &mut Model) -> Vec<Effect> {
 
 /// Goes back to the comparison or, if it is already shown, to the screen from which the case was opened.
 pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
-    let Screen::Case(case) = &mut model.screen else { return Vec::new() };
+    let Screen::Case(case) = &mut model.view.screen else { return Vec::new() };
     if case.mode != CaseMode::Compare {
         let mode = case.mode;
         return toggle_mode(model, mode);
     }
-    model.screen = match case.from {
+    model.view.screen = match case.from {
         CaseOrigin::Run => Screen::Run,
         CaseOrigin::List | CaseOrigin::Queue => Screen::Browse,
     };
@@ -137,7 +137,8 @@ fn show_turn(model: &mut Model) {
 }
 
 pub(crate) fn attempt(model: &mut Model, by: isize) -> Vec<Effect> {
-    let count = model.current_case().and_then(|at| model.outcomes.get(at)).map_or(0, |o| o.attempts.len());
+    let count =
+        model.current_case().and_then(|at| model.view.outcomes.get(at)).map_or(0, |o| o.attempts.len());
     if let Some(case) = model.shown_case_mut() {
         case.attempt = case.attempt.saturating_add_signed(by).min(count.saturating_sub(1));
         (case.seeks_turn, case.beside_scroll) = (true, 0);
@@ -152,7 +153,7 @@ pub(crate) fn attempt(model: &mut Model, by: isize) -> Vec<Effect> {
 /// Goes to the first attempt with the next trajectory, in the order in which trajectories first appear; after the last
 /// one to the first.
 pub(crate) fn next_trajectory(model: &mut Model) -> Vec<Effect> {
-    let outcome = model.current_case().and_then(|at| model.outcomes.get(at));
+    let outcome = model.current_case().and_then(|at| model.view.outcomes.get(at));
     let attempts = outcome.map(|outcome| &outcome.attempts[..]).unwrap_or_default();
     let mut firsts: Vec<usize> = Vec::new();
     for (at, attempt) in attempts.iter().enumerate() {
@@ -173,7 +174,7 @@ pub(crate) fn next_trajectory(model: &mut Model) -> Vec<Effect> {
 /// Goes to the next or previous difference, and scrolls to it.
 pub(crate) fn difference(model: &mut Model, by: isize) -> Vec<Effect> {
     let page = page(model);
-    let alone = model.current_case().and_then(|case| model.outcomes.turn_alone(case));
+    let alone = model.current_case().and_then(|case| model.view.outcomes.turn_alone(case));
     if let Some(case) = model.shown_case_mut()
         && let Some(body) = case.body.clone()
     {
@@ -240,10 +241,10 @@ fn page(model: &Model) -> usize {
 
 pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     let page = page(model);
-    if matches!(&model.screen, Screen::Case(case) if view::scrolls_metrics(case, model)) {
+    if matches!(&model.view.screen, Screen::Case(case) if view::scrolls_metrics(case, model)) {
         return scroll_beside(model, motion);
     }
-    let alone = model.current_case().and_then(|case| model.outcomes.turn_alone(case));
+    let alone = model.current_case().and_then(|case| model.view.outcomes.turn_alone(case));
     if let Some(case) = model.shown_case_mut()
         && let Some(body) = case.body.clone()
     {
@@ -306,7 +307,7 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
     if !mouse.kind.is_click() || !lines.contains(at) {
         return Vec::new();
     }
-    let alone = model.current_case().and_then(|case| model.outcomes.turn_alone(case));
+    let alone = model.current_case().and_then(|case| model.view.outcomes.turn_alone(case));
     if let Some(case) = model.shown_case_mut()
         && let Some(body) = case.body.clone()
     {
@@ -324,7 +325,7 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
 /// Which lines the case screen or the preview shows, and their size.
 fn shown_view(model: &Model, case: &CaseScreen) -> BodyView {
     let areas = layout(model);
-    if matches!(model.screen, Screen::Browse) {
+    if matches!(model.view.screen, Screen::Browse) {
         return BodyView::comparison(usize::from(inside(areas.panel).width));
     }
     BodyView {
@@ -338,14 +339,14 @@ fn shown_view(model: &Model, case: &CaseScreen) -> BodyView {
 /// Key of the lines that should be shown; `None` if they are up to date.
 fn wanted(model: &Model) -> Option<BodyKey> {
     let case = model.shown_case()?;
-    let outcome = model.outcomes.get(case.at);
+    let outcome = model.view.outcomes.get(case.at);
     let attempt = model.shown_attempt();
     let run_id = outcome.map(|outcome| outcome.run.id.clone()).unwrap_or_default();
     let alone = attempt.filter(|attempt| attempt.turn.is_some());
     let key = BodyKey {
         of: (case.at.set, case.at.index, run_id, attempt.map_or(0, |attempt| attempt.key.attempt)),
         alone: alone.map(|attempt| (case.turn, attempt.started.clone())),
-        read: model.sets[case.at.set].loaded,
+        read: model.view.sets[case.at.set].loaded,
         view: shown_view(model, case),
         verdicts: model.verdicts_version,
     };
@@ -374,10 +375,10 @@ pub(crate) fn attempt_read(
     key: BodyKey,
     read: Result<Arc<Attempt>, String>,
 ) -> Option<Effect> {
-    if model.awaited_body.as_ref() != Some(&key) {
+    if model.view.awaited_body.as_ref() != Some(&key) {
         return None;
     }
-    model.awaited_body = None;
+    model.view.awaited_body = None;
     if wanted(model).as_ref() != Some(&key) {
         return None;
     }
@@ -413,18 +414,18 @@ fn build(model: &mut Model, key: BodyKey, compared: Compared) -> Option<Effect> 
 
 /// Marks the lines of `key` as requested. Returns false if they already were.
 fn is_new(model: &mut Model, key: &BodyKey) -> bool {
-    model.awaited_body.replace(key.clone()).as_ref() != Some(key)
+    model.view.awaited_body.replace(key.clone()).as_ref() != Some(key)
 }
 
 /// Shows lines that were built in the background. Replies for other lines are dropped.
 pub(crate) fn body_built(model: &mut Model, key: BodyKey, body: Arc<Body>) {
-    if model.awaited_body.as_ref() == Some(&key) {
+    if model.view.awaited_body.as_ref() == Some(&key) {
         put_body(model, key, body);
     }
 }
 
 fn put_body(model: &mut Model, key: BodyKey, body: Arc<Body>) {
-    model.awaited_body = None;
+    model.view.awaited_body = None;
     let Some(case) = model.shown_case_mut() else { return };
     let chosen = case.current_piece().cloned();
     let is_chosen = |piece: &PieceLine| {

@@ -112,7 +112,7 @@ fn case_notes(model: &Model, attempt: &AttemptSummary, width: usize, lines: &mut
         lines.extend(notes(&words, width));
     }
     let edited =
-        model.current_case().and_then(|case| model.outcomes.get(case)).is_some_and(|o| o.is_edited())
+        model.current_case().and_then(|case| model.view.outcomes.get(case)).is_some_and(|o| o.is_edited())
             && attempt.turn.is_none();
     if edited {
         let (run, judge) = (RUN.key(), JUDGE_AGAIN.key());

@@ -18,7 +18,7 @@ use ratatui::layout::{Position, Rect};
 const WIDE_FROM: u16 = 150;
 
 pub(crate) fn layout(base: Layout, model: &Model) -> Layout {
-    let Screen::Case(case) = &model.screen else { return base };
+    let Screen::Case(case) = &model.view.screen else { return base };
     let body = base.body;
     if body.width >= WIDE_FROM {
         let main = Rect { width: body.width * 3 / 5, ..body };
@@ -44,7 +44,7 @@ pub(crate) fn is_wide(areas: &Layout) -> bool {
 /// The area of the lines: inside the border and below the column headings.
 pub(super) fn lines_area(model: &Model, areas: &Layout) -> Rect {
     let inner = inside(areas.main);
-    let has_headings = match &model.screen {
+    let has_headings = match &model.view.screen {
         Screen::Case(case) => case.mode == CaseMode::Compare || is_wide(areas),
         _ => false,
     };
@@ -59,7 +59,7 @@ pub(super) fn scrolls_metrics(case: &CaseScreen, model: &Model) -> bool {
 
 /// Number of lines of the side pane or the metrics tab, and how many of them fit.
 pub(super) fn beside_lines(model: &Model, areas: &Layout) -> (usize, usize) {
-    let Screen::Case(case) = &model.screen else { return (0, 0) };
+    let Screen::Case(case) = &model.view.screen else { return (0, 0) };
     let area = inside(if is_wide(areas) { areas.panel } else { areas.main });
     let lines = match case.mode {
         CaseMode::Timeline | CaseMode::Judged => case.body.as_ref().map_or(0, |body| body.beside.len()),
@@ -69,7 +69,7 @@ pub(super) fn beside_lines(model: &Model, areas: &Layout) -> (usize, usize) {
 }
 
 pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-    let Screen::Case(case) = &model.screen else { return None };
+    let Screen::Case(case) = &model.view.screen else { return None };
     let wide = is_wide(areas);
     panel(areas.main, "", true, theme, buffer);
     strip::turns_and_attempts(model, case, areas.main, theme, buffer);

@@ -5,13 +5,13 @@ use crate::explorer::authoring::capture::{CASE_EXAMPLE, id_and_turns};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Motion;
 use crate::explorer::commands::key::{Key, KeyCode};
+use crate::explorer::dialogs::ask::{self, Purpose};
+use crate::explorer::dialogs::confirm::{self, Confirmed};
+use crate::explorer::dialogs::trust::{self, Allowed};
 use crate::explorer::effect::ChatEffect;
 use crate::explorer::effect::Effect;
 use crate::explorer::message::{ChatMsg, Mouse};
 use crate::explorer::model::{Model, Screen};
-use crate::explorer::overlays::ask::{self, Purpose};
-use crate::explorer::overlays::confirm::{self, Confirmed};
-use crate::explorer::overlays::trust::{self, Allowed};
 use crate::explorer::screens::chat::state::{ChatScreen, ChatStatus};
 use crate::explorer::widgets::text_field::request;
 use crate::explorer::{authoring as author, global};
@@ -37,12 +37,12 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
 fn begin(model: &mut Model, set: usize, from: Option<CaseRef>, session: SessionInput) -> Vec<Effect> {
     model.chats += 1;
     let number = model.chats;
-    model.screen = Screen::Chat(Box::new(ChatScreen::new(set, from, session.clone(), number)));
+    model.view.screen = Screen::Chat(Box::new(ChatScreen::new(set, from, session.clone(), number)));
     vec![Effect::Chat(ChatEffect::Open { set, session, number, granted: Vec::new() })]
 }
 
 fn screen(model: &mut Model) -> Option<&mut ChatScreen> {
-    match &mut model.screen {
+    match &mut model.view.screen {
         Screen::Chat(chat) => Some(chat),
         _ => None,
     }
@@ -195,7 +195,7 @@ impl Purpose for ChatLine {
     }
 
     fn wrong(&self, model: &Model, typed: &str) -> Option<String> {
-        let Screen::Chat(chat) = &model.screen else { return None };
+        let Screen::Chat(chat) = &model.view.screen else { return None };
         match self {
             ChatLine::State => match json::parse(typed) {
                 Ok(parsed) if parsed.value.is_object() => None,
@@ -219,7 +219,7 @@ impl Purpose for ChatLine {
 
 /// Keeps the conversation as a case: shown first, as every change is.
 fn save(model: &mut Model, typed: &str) -> Vec<Effect> {
-    let Screen::Chat(chat) = &model.screen else { return Vec::new() };
+    let Screen::Chat(chat) = &model.view.screen else { return Vec::new() };
     let Ok((id, range)) = id_and_turns(typed, &chat.turns) else { return Vec::new() };
     let Some(file) = model.file(chat.set) else { return Vec::new() };
     // What begins at a later turn begins in the state that the turns before it led to; in none if that is not known.
@@ -263,6 +263,6 @@ pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
 
 /// Ends the conversation.
 pub(crate) fn close(model: &mut Model) -> Vec<Effect> {
-    model.screen = Screen::Browse;
+    model.view.screen = Screen::Browse;
     vec![Effect::Chat(ChatEffect::Close)]
 }

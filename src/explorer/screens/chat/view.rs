@@ -20,19 +20,19 @@ pub(crate) fn layout(base: Layout, _: &Model) -> Layout {
 
 /// Which agent the conversation is with.
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let Screen::Chat(chat) = &model.screen else { return };
-    let agent = model.sets[chat.set].agent.as_deref().unwrap_or("no agent");
+    let Screen::Chat(chat) = &model.view.screen else { return };
+    let agent = model.view.sets[chat.set].agent.as_deref().unwrap_or("no agent");
     let used = put(buffer, area.x, area.y, area.width, "chat with ", theme.style(Role::Title));
     put(buffer, area.x + used, area.y, area.width.saturating_sub(used), agent, theme.style(Role::Title));
 }
 
 pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-    let Screen::Chat(chat) = &model.screen else { return None };
+    let Screen::Chat(chat) = &model.view.screen else { return None };
     let inner = panel(areas.main, "conversation", true, theme, buffer);
     if chat.is_unkept() {
         panel_note(areas.main, areas.main.y, "not saved as a case", theme.style(Role::Note), buffer);
     }
-    let has_stubs = model.sets[chat.set].stubs.is_some();
+    let has_stubs = model.view.sets[chat.set].stubs.is_some();
     let lines = lines(chat, has_stubs, usize::from(inner.width.saturating_sub(2)));
     let shown = usize::from(inner.height);
     let last = lines.len().saturating_sub(shown);

@@ -25,7 +25,7 @@ pub(super) fn lines_area(main: Rect) -> Rect {
 
 /// The id of the case and its outcome in both runs.
 pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let Screen::Comparison(screen) = &model.screen else { return };
+    let Screen::Comparison(screen) = &model.view.screen else { return };
     let Some(case) = &screen.case else { return };
     let compared = &screen.pair.found.cases[case.at];
     let id = screen.pair.case_name(compared);
@@ -52,7 +52,7 @@ pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
 }
 
 pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-    let Screen::Comparison(screen) = &model.screen else { return None };
+    let Screen::Comparison(screen) = &model.view.screen else { return None };
     let case = screen.case.as_ref()?;
     let title = format!("{} → {}", screen.pair.before.name, screen.pair.after.name);
     panel(areas.main, &title, true, theme, buffer);

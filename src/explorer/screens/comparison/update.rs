@@ -16,14 +16,14 @@ use crate::explorer::screens::{layout, runs};
 use std::sync::Arc;
 
 fn screen(model: &Model) -> Option<&ComparisonScreen> {
-    match &model.screen {
+    match &model.view.screen {
         Screen::Comparison(screen) => Some(screen),
         _ => None,
     }
 }
 
 fn screen_mut(model: &mut Model) -> Option<&mut ComparisonScreen> {
-    match &mut model.screen {
+    match &mut model.view.screen {
         Screen::Comparison(screen) => Some(screen),
         _ => None,
     }
@@ -31,13 +31,13 @@ fn screen_mut(model: &mut Model) -> Option<&mut ComparisonScreen> {
 
 /// Shows two runs that were compared, unless the screen of runs was left in the meantime.
 pub(crate) fn compared(model: &mut Model, pair: Arc<ComparedPair>) -> Vec<Effect> {
-    let before = std::mem::replace(&mut model.screen, Screen::Browse);
+    let before = std::mem::replace(&mut model.view.screen, Screen::Browse);
     match before {
         Screen::Runs(runs) => {
             model.runs = runs;
-            model.screen = Screen::Comparison(Box::new(ComparisonScreen::new(pair)));
+            model.view.screen = Screen::Comparison(Box::new(ComparisonScreen::new(pair)));
         }
-        other => model.screen = other,
+        other => model.view.screen = other,
     }
     Vec::new()
 }

@@ -24,7 +24,7 @@ const METRICS_WIDTH: u16 = 58;
 
 pub(super) fn layout(base: Layout, model: &Model) -> Layout {
     let body = base.body;
-    let Screen::Comparison(screen) = &model.screen else { return base };
+    let Screen::Comparison(screen) = &model.view.screen else { return base };
     if body.width >= BESIDE_FROM {
         let main = Rect { width: body.width - METRICS_WIDTH, ..body };
         let panel = Rect { x: main.right(), width: METRICS_WIDTH, ..body };
@@ -37,14 +37,14 @@ pub(super) fn layout(base: Layout, model: &Model) -> Layout {
 }
 
 pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let Screen::Comparison(screen) = &model.screen else { return };
+    let Screen::Comparison(screen) = &model.view.screen else { return };
     let used = put(buffer, area.x, area.y, area.width, "compare  ", theme.style(Role::Title));
     let words = format!("{} → {}", clean_line(&screen.pair.before.name), clean_line(&screen.pair.after.name));
     put(buffer, area.x + used, area.y, area.width.saturating_sub(used), &words, theme.style(Role::Text));
 }
 
 pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-    let Screen::Comparison(screen) = &model.screen else { return None };
+    let Screen::Comparison(screen) = &model.view.screen else { return None };
     if !areas.main.is_empty() {
         list(screen, areas.main, theme, buffer);
     }

@@ -3,14 +3,14 @@
 use crate::domain::{EvalCase, Part, eval_id_error};
 use crate::explorer::commands::Motion;
 use crate::explorer::commands::key::{Key, KeyCode};
+use crate::explorer::dialogs::confirm::{self, Confirmed};
+use crate::explorer::dialogs::proposal::{NOTHING, Proposal};
 use crate::explorer::effect::SetEffect;
 use crate::explorer::effect::TerminalEffect;
 use crate::explorer::effect::{EditorOf, Effect};
 use crate::explorer::layout::inside;
 use crate::explorer::message::Mouse;
 use crate::explorer::model::{Model, Screen};
-use crate::explorer::overlays::confirm::{self, Confirmed};
-use crate::explorer::overlays::proposal::{NOTHING, Proposal};
 use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::screens::edit::state::{
     self, Adding, EditScreen, Field, Tools, Typing, add_after, adding_after, completions, value_of,
@@ -33,12 +33,12 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let Some(file) = model.file(at.set) else { return Vec::new() };
     match file.case(at.index) {
         Ok(case) => {
-            let from = match &model.screen {
+            let from = match &model.view.screen {
                 Screen::Case(case) => Some(case.from),
                 _ => None,
             };
             let screen = EditScreen::new(at, file.clone(), case, from);
-            model.screen = Screen::Edit(Box::new(screen));
+            model.view.screen = Screen::Edit(Box::new(screen));
             vec![Effect::Sets(SetEffect::CollectTools(at.set))]
         }
         Err(problem) => global::notify(model, problem.to_string(), true),
@@ -46,7 +46,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
 }
 
 fn screen(model: &mut Model) -> Option<&mut EditScreen> {
-    match &mut model.screen {
+    match &mut model.view.screen {
         Screen::Edit(screen) => Some(screen),
         _ => None,
     }
@@ -54,7 +54,8 @@ fn screen(model: &mut Model) -> Option<&mut EditScreen> {
 
 /// Whether a value is being typed.
 pub(crate) fn takes_text(model: &Model) -> bool {
-    model.overlay.is_none() && matches!(&model.screen, Screen::Edit(screen) if screen.typing.is_some())
+    model.view.open_dialog.is_none()
+        && matches!(&model.view.screen, Screen::Edit(screen) if screen.typing.is_some())
 }
 
 /// The field under the cursor.
@@ -220,7 +221,7 @@ pub(crate) fn paste(model: &mut Model, text: &str) {
 
 /// Applies the typed value to the draft. An invalid one stays in the text field with its error.
 fn take(model: &mut Model) -> Vec<Effect> {
-    let others: Vec<String> = match &model.screen {
+    let others: Vec<String> = match &model.view.screen {
         Screen::Edit(edit) => model.file(edit.at.set).map_or_else(Vec::new, |file| {
             let ids = file.eval_ids().enumerate().filter(|(at, _)| *at != edit.at.index);
             ids.map(|(_, id)| id.into_owned()).collect()
@@ -286,7 +287,7 @@ pub(crate) fn in_editor(model: &mut Model) -> Vec<Effect> {
 }
 
 pub(crate) fn whole_in_editor(model: &mut Model) -> Vec<Effect> {
-    let Screen::Edit(edit) = &model.screen else { return Vec::new() };
+    let Screen::Edit(edit) = &model.view.screen else { return Vec::new() };
     let text = match edit.is_changed() {
         // The draft as it would be written to the file.
         true => authoring::drafted(&edit.file, edit.index, &edit.draft),
@@ -319,7 +320,7 @@ pub(crate) fn edited_text(model: &mut Model, of: EditorOf, text: String) -> Vec<
         }
         EditorOf::Criteria(path, read) => criteria_typed(model, path, read, text),
         EditorOf::Case => {
-            let Screen::Edit(edit) = &model.screen else { return Vec::new() };
+            let Screen::Edit(edit) = &model.view.screen else { return Vec::new() };
             let edits = vec![Edit::Typed(edit.index, text.clone())];
             let words = format!("edit {}", edit.before.eval_id);
             let proposed = model.propose_in(edit.at.set, &edit.file, edits, words);
@@ -364,7 +365,7 @@ pub(crate) fn type_again(of: EditorOf, text: String) -> Vec<Effect> {
 }
 
 pub(crate) fn save(model: &mut Model) -> Vec<Effect> {
-    let Screen::Edit(edit) = &model.screen else { return Vec::new() };
+    let Screen::Edit(edit) = &model.view.screen else { return Vec::new() };
     if !edit.is_changed() {
         return global::notify(model, NOTHING.into(), false);
     }
@@ -391,7 +392,7 @@ pub(crate) fn save(model: &mut Model) -> Vec<Effect> {
 
 /// Adds the change of the file beside the set if the id of the case changed: its notes are by id.
 fn notes_follow(model: &Model, proposal: &mut Proposal) -> Result<(), String> {
-    let Screen::Edit(edit) = &model.screen else { return Ok(()) };
+    let Screen::Edit(edit) = &model.view.screen else { return Ok(()) };
     let (from, to) = (edit.before.eval_id.clone(), edit.draft.eval_id.clone());
     if edit.is_new || from == to {
         return Ok(());
@@ -420,16 +421,16 @@ pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
 
 /// Closes the editor and goes back to the case, the triage queue or the list.
 pub(crate) fn close(model: &mut Model) -> Vec<Effect> {
-    let Screen::Edit(edit) = &model.screen else { return Vec::new() };
+    let Screen::Edit(edit) = &model.view.screen else { return Vec::new() };
     let (at, from) = (edit.at, edit.from);
-    model.screen = Screen::Browse;
+    model.view.screen = Screen::Browse;
     let exists = model.file(at.set).is_some_and(|file| at.index < file.len());
     match from.filter(|_| exists) {
         Some(CaseOrigin::Queue) => return queue::resume(model),
         Some(from) => case::open(model, at, from),
         None => {
-            if let Some(row) = model.browse.visible.iter().position(|case| *case == at) {
-                model.browse.cursor = row;
+            if let Some(row) = model.view.browse.visible.iter().position(|case| *case == at) {
+                model.view.browse.cursor = row;
             }
         }
     }

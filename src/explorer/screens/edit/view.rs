@@ -20,16 +20,16 @@ pub(crate) fn layout(base: Layout, _: &Model) -> Layout {
 
 /// Draws the id of the case and its file.
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let Screen::Edit(edit) = &model.screen else { return };
+    let Screen::Edit(edit) = &model.view.screen else { return };
     let words = format!("edit {}", edit.before.eval_id);
     let used = put(buffer, area.x, area.y, area.width, &words, theme.style(Role::Title)) + 2;
-    let file = &model.sets[edit.at.set].path.shown;
+    let file = &model.view.sets[edit.at.set].path.shown;
     let room = area.width.saturating_sub(used);
     put(buffer, area.x + used, area.y, room, file, theme.style(Role::Faint));
 }
 
 pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-    let Screen::Edit(edit) = &model.screen else { return None };
+    let Screen::Edit(edit) = &model.view.screen else { return None };
     let inner = panel(areas.main, "edit", true, theme, buffer);
     if edit.is_changed() {
         panel_note(areas.main, areas.main.y, "not saved", theme.style(Role::Note), buffer);

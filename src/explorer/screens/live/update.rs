@@ -14,16 +14,16 @@ use crate::explorer::screens::{case, layout, run};
 
 /// Opens the screen of an attempt in flight.
 pub(crate) fn open(model: &mut Model, key: AttemptKey) {
-    model.screen = Screen::Live(LiveScreen { key, first: None });
+    model.view.screen = Screen::Live(LiveScreen { key, first: None });
 }
 
 /// Handles the end of an attempt: if its transcript is open, shows the result instead, or the run if it was
 /// cancelled.
 pub(crate) fn ended(model: &mut Model, run: &RunState, key: AttemptKey, was_cancelled: bool) -> Vec<Effect> {
-    if !matches!(&model.screen, Screen::Live(live) if live.key == key) {
+    if !matches!(&model.view.screen, Screen::Live(live) if live.key == key) {
         return Vec::new();
     }
-    model.screen = Screen::Run;
+    model.view.screen = Screen::Run;
     if was_cancelled {
         return Vec::new();
     }
@@ -40,9 +40,9 @@ pub(crate) fn ended(model: &mut Model, run: &RunState, key: AttemptKey, was_canc
 pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     let area = inside(layout(model).main);
     let page = usize::from(area.height);
-    let Screen::Live(live) = &model.screen else { return };
+    let Screen::Live(live) = &model.view.screen else { return };
     let last = lines(model, live, usize::from(area.width)).len().saturating_sub(page);
-    if let Screen::Live(live) = &mut model.screen {
+    if let Screen::Live(live) = &mut model.view.screen {
         let first = motion.of(live.first.unwrap_or(last).min(last), last + 1, page);
         live.first = Some(first).filter(|first| *first < last);
     }
@@ -56,6 +56,6 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
 }
 
 pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
-    model.screen = Screen::Run;
+    model.view.screen = Screen::Run;
     Vec::new()
 }

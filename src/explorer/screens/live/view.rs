@@ -18,7 +18,7 @@ fn in_flight<'a>(model: &'a Model, live: &LiveScreen) -> Option<&'a InFlight> {
 
 /// Draws the id of the case, the number of the attempt, the turn, and the elapsed time.
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let (Screen::Live(live), Some(run)) = (&model.screen, &model.run) else { return };
+    let (Screen::Live(live), Some(run)) = (&model.view.screen, &model.run) else { return };
     let id = run.plan.case_name(live.key.case);
     let repeat = if run.plan.options.repeat > 1 { format!(" #{}", live.key.attempt) } else { String::new() };
     let name = format!("{id}{repeat}");
@@ -34,7 +34,7 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
 }
 
 pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-    let Screen::Live(live) = &model.screen else { return None };
+    let Screen::Live(live) = &model.view.screen else { return None };
     let inner = panel(areas.main, "live transcript", true, theme, buffer);
     panel_note(areas.main, areas.main.y, "not judged yet", theme.style(Role::Note), buffer);
     let lines = lines(model, live, usize::from(inner.width));

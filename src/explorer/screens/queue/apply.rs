@@ -5,11 +5,10 @@ use crate::domain::{Decision, DecisionKind, Status};
 use crate::explorer::authoring::{self, NotAccepted};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::Context;
+use crate::explorer::dialogs::confirm::{self, Confirmed};
+use crate::explorer::dialogs::proposal::{Proposal, ProposalLine};
 use crate::explorer::effect::{Effect, ResultEffect};
 use crate::explorer::model::{Model, Screen};
-use crate::explorer::overlays::Overlay;
-use crate::explorer::overlays::confirm::{self, Confirmed};
-use crate::explorer::overlays::proposal::{Proposal, ProposalLine};
 use crate::explorer::screens::queue::count::pending;
 use crate::explorer::screens::queue::state::Applying;
 use crate::explorer::screens::run;
@@ -36,7 +35,7 @@ pub(crate) fn criteria_planned(
     jobs: Result<Vec<FileJob>, String>,
 ) -> Vec<Effect> {
     let is_awaited = model.screen_context() == Context::Queue
-        && model.overlay.is_none()
+        && model.view.open_dialog.is_none()
         && model.queue.as_ref().is_some_and(|queue| queue.change == *change);
     match jobs {
         _ if !is_awaited => Vec::new(),
@@ -83,7 +82,7 @@ fn show_summary(model: &mut Model, criteria: Vec<FileJob>) -> Vec<Effect> {
     let mut proposal = Proposal::new(words, jobs, |job| authoring::shown(model, &job.path));
     let headings = lines.into_iter().map(ProposalLine::Heading);
     proposal.lines.splice(0..0, headings);
-    model.overlay = Some(Overlay::Proposal(Box::new(proposal)));
+    model.view.open_dialog = Some(Box::new(proposal));
     Vec::new()
 }
 
@@ -142,8 +141,8 @@ fn jobs_of(model: &Model, decided: &[(CaseRef, Decision)]) -> Result<(Vec<FileJo
 /// Decisions on the cases that pass with the changed criteria. Rules are for the whole workspace; other criteria are
 /// written for the folders of the queue's sets only.
 fn relaxed(model: &Model) -> Vec<Decision> {
-    let (Some(queue), Some(trial)) = (&model.queue, &model.trial) else { return Vec::new() };
-    let folder = |set: usize| model.sets[set].path.path.parent();
+    let (Some(queue), Some(trial)) = (&model.queue, &model.view.trial) else { return Vec::new() };
+    let folder = |set: usize| model.view.sets[set].path.path.parent();
     let folders: BTreeSet<_> = queue.cases().map(|case| folder(case.set)).collect();
     let has_only_rules = WhatIf { rules: Vec::new(), ..queue.change.clone() }.is_empty();
     let note = queue.change.words().join(", ");
@@ -178,8 +177,8 @@ pub(crate) fn applied(model: &mut Model) -> Vec<Effect> {
     let mut effects = what_if::drop_trial(model);
     model.decisions.take(&decisions);
     model.queue = None;
-    if matches!(&model.screen, Screen::Case(_)) {
-        model.screen = Screen::Browse;
+    if matches!(&model.view.screen, Screen::Case(_)) {
+        model.view.screen = Screen::Browse;
     }
     effects.push(Effect::Results(ResultEffect::SaveDecisions(decisions)));
     if !applying.run_again.is_empty() {

@@ -14,7 +14,7 @@ pub(super) fn pending(model: &Model, queue: &Queue) -> Vec<(CaseRef, Decision)> 
 
 /// Counts the undecided cases and the pending decisions, if results or decisions changed.
 pub(crate) fn count(model: &mut Model) {
-    let versions = (model.outcomes.version, model.decisions.version);
+    let versions = (model.view.outcomes.version, model.decisions.version);
     let Some(queue) = model.queue.as_ref().filter(|queue| queue.counted != Some(versions)) else { return };
     let undecided = queue.cases().filter(|case| model.is_undecided(*case)).collect();
     let mut kinds: BTreeMap<DecisionKind, usize> = BTreeMap::new();

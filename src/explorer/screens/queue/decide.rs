@@ -4,11 +4,11 @@ use crate::domain::{Decision, DecisionKind};
 use crate::explorer::authoring::{self, quarantine};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::enabled::{self, Enabled};
+use crate::explorer::dialogs::ask::{self, Purpose};
+use crate::explorer::dialogs::confirm::{self, Confirmed};
 use crate::explorer::effect::{Effect, ResultEffect};
 use crate::explorer::global;
 use crate::explorer::model::{Model, Screen};
-use crate::explorer::overlays::ask::{self, Purpose};
-use crate::explorer::overlays::confirm::{self, Confirmed};
 use crate::explorer::screens::queue::state::{QueueStep, StepChange};
 use crate::explorer::screens::queue::update::{show, to_undecided, try_criteria};
 use crate::metrics::{WhatIf, relaxation_of_all};
@@ -24,7 +24,7 @@ pub(crate) fn can_decide(model: &Model) -> Enabled {
     if model.file(at.set).is_none_or(|file| at.index >= file.len()) {
         return Err("the file of the case cannot be read");
     }
-    let failing = model.outcomes.get(at).is_some_and(|outcome| outcome.is_failing());
+    let failing = model.view.outcomes.get(at).is_some_and(|outcome| outcome.is_failing());
     failing.then_some(()).ok_or("the case passes")
 }
 
@@ -194,7 +194,7 @@ pub(crate) fn add_criteria(model: &mut Model, change: WhatIf) -> Vec<Effect> {
     queue.change.add(change);
     let mut effects = try_criteria(model);
     // With many results, they are rescored in the background: the next case is known then.
-    if model.trial.as_ref().is_some_and(|trial| trial.pending.is_some()) {
+    if model.view.trial.as_ref().is_some_and(|trial| trial.pending.is_some()) {
         return effects;
     }
     effects.extend(to_undecided(model, at, false));
@@ -203,7 +203,7 @@ pub(crate) fn add_criteria(model: &mut Model, change: WhatIf) -> Vec<Effect> {
 
 /// The smallest changes with which these cases pass, one after the other.
 fn relaxation_of(model: &Model, cases: &[CaseRef]) -> WhatIf {
-    let worst = |case: &CaseRef| model.outcomes.get(*case)?.worst_attempt()?.read().ok();
+    let worst = |case: &CaseRef| model.view.outcomes.get(*case)?.worst_attempt()?.read().ok();
     relaxation_of_all(cases.iter().filter_map(worst))
 }
 
@@ -230,7 +230,7 @@ pub(crate) fn undo(model: &mut Model) -> Vec<Effect> {
             }
         }
     }
-    if !matches!(&model.screen, Screen::Edit(_)) {
+    if !matches!(&model.view.screen, Screen::Edit(_)) {
         show(model, step.at);
     }
     effects

@@ -18,11 +18,11 @@ use crate::explorer::{global, what_if};
 pub(crate) fn can_open(model: &Model) -> Enabled {
     // Looked at first, because this is called for every frame, and a set may have a million cases.
     let may_be_open = |set: usize| {
-        let totals = model.outcomes.totals(set);
-        totals.passed < totals.ended() || model.decisions.has_any_of(&model.sets[set].path.shown)
+        let totals = model.view.outcomes.totals(set);
+        totals.passed < totals.ended() || model.decisions.has_any_of(&model.view.sets[set].path.shown)
     };
-    let sets: Vec<bool> = (0..model.sets.len()).map(may_be_open).collect();
-    let any = model.browse.visible.iter().filter(|case| sets[case.set]).any(|case| {
+    let sets: Vec<bool> = (0..model.view.sets.len()).map(may_be_open).collect();
+    let any = model.view.browse.visible.iter().filter(|case| sets[case.set]).any(|case| {
         model.is_undecided(*case) || model.decision(*case).is_some_and(|decision| !decision.is_applied)
     });
     any.then_some(()).ok_or_else(|| why_empty(model))
@@ -31,10 +31,10 @@ pub(crate) fn can_open(model: &Model) -> Enabled {
 /// Why the queue would be empty.
 fn why_empty(model: &Model) -> &'static str {
     let failed_elsewhere = |case: &CaseRef| {
-        let outcome = model.outcomes.get(*case);
+        let outcome = model.view.outcomes.get(*case);
         outcome.is_some_and(|outcome| outcome.is_foreign() && outcome.worst != Status::Passed)
     };
-    match model.browse.visible.iter().any(failed_elsewhere) {
+    match model.view.browse.visible.iter().any(failed_elsewhere) {
         true => {
             "the failures are of a foreign run (not recorded by you), which decides nothing: run the cases first"
         }
@@ -47,7 +47,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let is_open = |case: &CaseRef| {
         model.is_undecided(*case) || model.decision(*case).is_some_and(|decision| !decision.is_applied)
     };
-    let groups: Vec<QueueGroup> = by_cause(model, &model.browse.visible)
+    let groups: Vec<QueueGroup> = by_cause(model, &model.view.browse.visible)
         .into_iter()
         .map(|(what, cases)| QueueGroup {
             words: what.words(),
@@ -61,7 +61,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     };
     // Decisions of a triage that was left can still be taken back.
     let before = model.queue.take().unwrap_or_default();
-    let active = model.trial.as_ref().map(|trial| trial.change.clone());
+    let active = model.view.trial.as_ref().map(|trial| trial.change.clone());
     let change = active.unwrap_or(before.change);
     model.queue = Some(Queue { groups, at: first, change, steps: before.steps, ..Queue::default() });
     let mut effects = try_criteria(model);
@@ -80,7 +80,7 @@ pub(crate) fn resume(model: &mut Model) -> Vec<Effect> {
 /// Makes the change of criteria of the queue the active what-if.
 pub(super) fn try_criteria(model: &mut Model) -> Vec<Effect> {
     let Some(wanted) = model.queue.as_ref().map(|queue| queue.change.clone()) else { return Vec::new() };
-    let active = model.trial.as_ref().map(|trial| trial.change.clone()).unwrap_or_default();
+    let active = model.view.trial.as_ref().map(|trial| trial.change.clone()).unwrap_or_default();
     if wanted == active { Vec::new() } else { what_if::change(model, |now| *now = wanted) }
 }
 
@@ -109,7 +109,7 @@ pub(super) fn to_undecided(model: &mut Model, start: CaseRef, from_itself: bool)
 
 /// Shows a case of the queue, decided or not.
 pub(super) fn show(model: &mut Model, case: CaseRef) {
-    let mode = match &model.screen {
+    let mode = match &model.view.screen {
         Screen::Case(open) if open.from == CaseOrigin::Queue => open.mode,
         _ => CaseMode::Compare,
     };
@@ -117,7 +117,7 @@ pub(super) fn show(model: &mut Model, case: CaseRef) {
         queue.at = case;
     }
     case::open(model, case, CaseOrigin::Queue);
-    if let Screen::Case(open) = &mut model.screen {
+    if let Screen::Case(open) = &mut model.view.screen {
         open.mode = mode;
     }
 }
@@ -158,14 +158,14 @@ pub(crate) fn skip(model: &mut Model, group: bool) -> Vec<Effect> {
 
 /// Leaves the queue. What was decided is stored, and the queue can be opened again.
 pub(super) fn back(model: &mut Model) -> Vec<Effect> {
-    if matches!(&model.screen, Screen::Case(case) if case.mode != CaseMode::Compare) {
+    if matches!(&model.view.screen, Screen::Case(case) if case.mode != CaseMode::Compare) {
         return (case::SCREEN.back)(model);
     }
     let open = model
         .queue
         .as_ref()
         .map_or(0, |queue| pending(model, queue).len() + usize::from(!queue.change.is_empty()));
-    model.screen = Screen::Browse;
+    model.view.screen = Screen::Browse;
     let decisions = match open {
         0 => return Vec::new(),
         1 => "1 decision is".to_string(),

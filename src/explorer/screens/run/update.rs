@@ -3,13 +3,13 @@
 use crate::domain::{AttemptKey, CancelReason, EndedAttempt, RunEvent, RunState, Status};
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::commands::{ACCEPT, CANCEL_ALL, Motion, RUN_CHANGED, enabled::can_accept};
+use crate::explorer::dialogs::trust::{self, Allowed};
 use crate::explorer::effect::{Against, Effect, HistoryEffect, RunOverrides};
 use crate::explorer::effect::{ResultEffect, RunEffect};
 use crate::explorer::layout::inside;
 use crate::explorer::message::{Mouse, RunMsg};
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::outcomes::CaseOutcome;
-use crate::explorer::overlays::trust::{self, Allowed};
 use crate::explorer::screens::browse::order::Order;
 use crate::explorer::screens::browse::state::{Node, Pane};
 use crate::explorer::screens::browse::{self, relist};
@@ -32,27 +32,27 @@ pub(crate) fn run_selected(model: &mut Model, against: Against) -> Vec<Effect> {
 /// The cases that a run command applies to: on the case screen, that case; else the selected cases; else, in the
 /// tree, all listed cases; else the case under the cursor.
 pub(crate) fn cases_in_scope(model: &Model) -> Vec<CaseRef> {
-    match &model.screen {
+    match &model.view.screen {
         Screen::Case(case) => vec![case.at],
-        _ if !model.browse.selected.is_empty() => model.browse.selected.iter().copied().collect(),
-        _ if model.browse.pane == Pane::Sets => model.browse.visible.clone(),
+        _ if !model.view.browse.selected.is_empty() => model.view.browse.selected.iter().copied().collect(),
+        _ if model.view.browse.pane == Pane::Sets => model.view.browse.visible.clone(),
         _ => model.current_case().into_iter().collect(),
     }
 }
 
 /// Describes [`cases_in_scope`]: "7 selected", "set (10)", "case".
 pub(crate) fn scope(model: &Model) -> String {
-    let of_tree = || match model.browse.nodes.get(model.browse.node) {
+    let of_tree = || match model.view.browse.nodes.get(model.view.browse.node) {
         Some(Node::Set(_)) => "set",
         Some(Node::Group(_)) => "group",
         Some(Node::All) | None => "all",
     };
-    match &model.screen {
-        Screen::Browse if !model.browse.selected.is_empty() => {
-            format!("{} selected", model.browse.selected.len())
+    match &model.view.screen {
+        Screen::Browse if !model.view.browse.selected.is_empty() => {
+            format!("{} selected", model.view.browse.selected.len())
         }
-        Screen::Browse if model.browse.pane == Pane::Sets => {
-            format!("{} ({})", of_tree(), model.browse.visible.len())
+        Screen::Browse if model.view.browse.pane == Pane::Sets => {
+            format!("{} ({})", of_tree(), model.view.browse.visible.len())
         }
         _ => "case".into(),
     }
@@ -60,21 +60,22 @@ pub(crate) fn scope(model: &Model) -> String {
 
 /// Runs only the current turn of the case screen.
 pub(crate) fn run_turn(model: &mut Model) -> Vec<Effect> {
-    let Screen::Case(case) = &model.screen else { return Vec::new() };
+    let Screen::Case(case) = &model.view.screen else { return Vec::new() };
     let (at, turn) = (case.at, case.turn as u32 + 1);
     start(model, vec![at], Against::Turn(turn))
 }
 
 /// Judges the selected cases, or the one under the cursor, again without running agents.
 pub(crate) fn judge_again(model: &mut Model) -> Vec<Effect> {
-    let cases: Vec<CaseRef> = match &model.screen {
-        Screen::Browse if !model.browse.selected.is_empty() => {
-            model.browse.selected.iter().copied().collect()
+    let cases: Vec<CaseRef> = match &model.view.screen {
+        Screen::Browse if !model.view.browse.selected.is_empty() => {
+            model.view.browse.selected.iter().copied().collect()
         }
         _ => model.current_case().into_iter().collect(),
     };
     let done = |case: &CaseRef| -> Vec<Arc<EndedAttempt>> {
-        let attempts = model.outcomes.get(*case).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
+        let attempts =
+            model.view.outcomes.get(*case).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
         attempts.iter().filter(|attempt| attempt.actual_turns > 0).cloned().collect()
     };
     let all: Vec<(CaseRef, Vec<Arc<EndedAttempt>>)> =
@@ -111,14 +112,14 @@ pub(crate) fn rerun_failed(model: &mut Model) -> Vec<Effect> {
 
 /// The listed cases that did not pass; on the run screen, those of the run.
 fn failed_here(model: &Model) -> Vec<CaseRef> {
-    let failing = |case: &CaseRef| model.outcomes.get(*case).is_some_and(CaseOutcome::is_failing);
-    match (&model.screen, &model.run) {
+    let failing = |case: &CaseRef| model.view.outcomes.get(*case).is_some_and(CaseOutcome::is_failing);
+    match (&model.view.screen, &model.run) {
         (Screen::Run, Some(run)) => {
             let not_passed = run.finished.statuses().filter(|(_, status)| *status != Status::Passed);
             let cases = not_passed.filter_map(|(key, _)| model.case_of(run, key));
             cases.collect::<BTreeSet<_>>().into_iter().collect()
         }
-        _ => model.browse.visible.iter().copied().filter(failing).collect(),
+        _ => model.view.browse.visible.iter().copied().filter(failing).collect(),
     }
 }
 
@@ -126,7 +127,7 @@ fn failed_here(model: &Model) -> Vec<CaseRef> {
 pub(crate) fn against_of(model: &Model, cases: &[CaseRef]) -> Against {
     let is_saved = |case: &CaseRef| {
         let scored = model.file(case.set).is_some_and(|file| !file.form.is_adk());
-        scored && model.sets[case.set].agent.is_err()
+        scored && model.view.sets[case.set].agent.is_err()
     };
     if cases.iter().all(is_saved) { Against::Saved } else { Against::Agent }
 }
@@ -145,7 +146,7 @@ pub(crate) fn start(model: &mut Model, cases: Vec<CaseRef>, against: Against) ->
 /// Where stubs answered tools in the results that are shown, they do again: no tool runs that did not.
 fn with_stubs(model: &Model, cases: &[CaseRef], against: Against) -> Against {
     let is_stubbed = |case: &CaseRef| {
-        let attempts = model.outcomes.get(*case).map_or(&[][..], |outcome| outcome.attempts.as_slice());
+        let attempts = model.view.outcomes.get(*case).map_or(&[][..], |outcome| outcome.attempts.as_slice());
         attempts.iter().any(|attempt| attempt.tools.is_some_and(|tools| tools.live == 0))
     };
     match against {
@@ -174,7 +175,7 @@ pub(crate) fn cancel_all(model: &mut Model) -> Vec<Effect> {
 }
 
 pub(crate) fn watch(model: &mut Model) -> Vec<Effect> {
-    model.screen = Screen::Run;
+    model.view.screen = Screen::Run;
     Vec::new()
 }
 
@@ -212,10 +213,10 @@ fn started(model: &mut Model, state: RunState) {
     let by_itself = watching::run_began(model, &state.plan.started);
     model.run_screen = RunScreen { began: model.now, ..RunScreen::default() };
     model.run = Some(state);
-    model.browse.selected.clear();
+    model.view.browse.selected.clear();
     // The run screen is opened only if there are several attempts and the user started the run.
-    if many && !by_itself && !matches!(model.screen, Screen::Case(_)) {
-        model.screen = Screen::Run;
+    if many && !by_itself && !matches!(model.view.screen, Screen::Case(_)) {
+        model.view.screen = Screen::Run;
     }
 }
 
@@ -235,7 +236,7 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
             model.run_screen.cursor = 0;
             effects.push(Effect::Results(ResultEffect::CompareBaseline));
             effects.push(Effect::Results(ResultEffect::ReadTrends));
-            if matches!(model.screen, Screen::Trends(_)) {
+            if matches!(model.view.screen, Screen::Trends(_)) {
                 effects.push(Effect::History(HistoryEffect::List(model.ticket())));
             }
         }
@@ -271,11 +272,11 @@ fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
 fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<EndedAttempt>) -> Vec<Effect> {
     let Some(planned) = run.plan.cases.get(attempt.key.case) else { return Vec::new() };
     let planned_set = &run.plan.sets[planned.set];
-    let Some(set) = model.sets.iter().position(|view| view.path.path == planned_set.path) else {
+    let Some(set) = model.view.sets.iter().position(|view| view.path.path == planned_set.path) else {
         return Vec::new();
     };
     let run_ref = model.run_ref(run);
-    let view = &mut model.sets[set];
+    let view = &mut model.view.sets[set];
     let Some(index) = view.read.as_ref().and_then(|file| place(file, &planned.eval_id, &planned.content))
     else {
         let result = PastResult {
@@ -298,8 +299,8 @@ fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<EndedAttempt>) -
 
 /// Has the lines of the case screen rebuilt after an attempt of its case was added.
 fn refresh_open_case(model: &mut Model, at: CaseRef) {
-    let turns = model.outcomes.get(at).map_or(1, |outcome| outcome.attempts.len());
-    if let Screen::Case(case) = &mut model.screen
+    let turns = model.view.outcomes.get(at).map_or(1, |outcome| outcome.attempts.len());
+    if let Screen::Case(case) = &mut model.view.screen
         && case.at == at
     {
         case.attempt = case.attempt.min(turns.saturating_sub(1));
@@ -318,14 +319,14 @@ fn ended_words(run: &RunState) -> String {
 
 /// Rebuilds the list if it is filtered, narrowed or sorted, and may therefore depend on outcomes.
 fn relist_if_needed(model: &mut Model) {
-    let sorted = model.browse.order != Order::File;
-    if sorted || model.browse.narrowing.is_some() || !model.browse.query.is_empty() {
+    let sorted = model.view.browse.order != Order::File;
+    if sorted || model.view.browse.narrowing.is_some() || !model.view.browse.query.is_empty() {
         relist(model);
     }
 }
 
 pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
-    model.screen = Screen::Browse;
+    model.view.screen = Screen::Browse;
     Vec::new()
 }
 
@@ -368,7 +369,7 @@ pub(crate) fn finished_under_cursor(model: &Model) -> Option<Arc<EndedAttempt>> 
 /// The attempt under the cursor.
 fn under_cursor(model: &Model) -> Option<AttemptKey> {
     let run = model.run.as_ref()?;
-    if let Screen::Live(live) = &model.screen {
+    if let Screen::Live(live) = &model.view.screen {
         return Some(live.key);
     }
     match model.run_screen.in_finished {
@@ -425,7 +426,7 @@ pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
 /// Opens the case under the cursor, and proposes to accept its first difference.
 pub(crate) fn accept(model: &mut Model) -> Vec<Effect> {
     let mut effects = open(model);
-    if !matches!(model.screen, Screen::Case(_)) {
+    if !matches!(model.view.screen, Screen::Case(_)) {
         return effects;
     }
     effects.extend(case::refresh_body(model));
@@ -438,11 +439,11 @@ pub(crate) fn accept(model: &mut Model) -> Vec<Effect> {
 
 /// Lists the set of a case unless the case is listed already, so that next and previous work from the case.
 pub(crate) fn list_with(model: &mut Model, case: CaseRef) {
-    if !model.browse.visible.contains(&case) && model.browse.narrowing.is_some() {
+    if !model.view.browse.visible.contains(&case) && model.view.browse.narrowing.is_some() {
         browse::narrow(model, None);
     }
-    if !model.browse.visible.contains(&case)
-        && let Some(node) = model.browse.nodes.iter().position(|node| *node == Node::Set(case.set))
+    if !model.view.browse.visible.contains(&case)
+        && let Some(node) = model.view.browse.nodes.iter().position(|node| *node == Node::Set(case.set))
     {
         browse::choose_node(model, node);
     }

@@ -2,13 +2,13 @@
 
 use crate::explorer::commands::Motion;
 use crate::explorer::commands::enabled::Enabled;
+use crate::explorer::dialogs::ask::{self, Purpose};
+use crate::explorer::dialogs::confirm::{self, Confirmed};
 use crate::explorer::effect::{Effect, HistoryEffect, ResultEffect};
 use crate::explorer::layout::case_rows;
 use crate::explorer::message::Mouse;
 use crate::explorer::model::{Model, Screen};
 use crate::explorer::opened_run;
-use crate::explorer::overlays::ask::{self, Purpose};
-use crate::explorer::overlays::confirm::{self, Confirmed};
 use crate::explorer::screens::browse::relist;
 use crate::explorer::screens::layout;
 use crate::explorer::screens::runs::state::RunsScreen;
@@ -21,14 +21,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 fn screen(model: &Model) -> Option<&RunsScreen> {
-    match &model.screen {
+    match &model.view.screen {
         Screen::Runs(runs) => Some(runs),
         _ => None,
     }
 }
 
 fn screen_mut(model: &mut Model) -> Option<&mut RunsScreen> {
-    match &mut model.screen {
+    match &mut model.view.screen {
         Screen::Runs(runs) => Some(runs),
         _ => None,
     }
@@ -38,15 +38,15 @@ fn screen_mut(model: &mut Model) -> Option<&mut RunsScreen> {
 pub(crate) fn show(model: &mut Model) -> Vec<Effect> {
     // A past run was opened from this screen.
     opened_run::close(model);
-    if !matches!(model.screen, Screen::Runs(_)) {
-        model.screen = Screen::Runs(std::mem::take(&mut model.runs));
+    if !matches!(model.view.screen, Screen::Runs(_)) {
+        model.view.screen = Screen::Runs(std::mem::take(&mut model.runs));
     }
     vec![Effect::History(HistoryEffect::List(model.ticket()))]
 }
 
 /// The runs of the folder arrived.
 pub(crate) fn listed(model: &mut Model, ticket: Ticket, history: Arc<History>) -> Vec<Effect> {
-    let runs = match &mut model.screen {
+    let runs = match &mut model.view.screen {
         Screen::Runs(runs) => runs,
         _ => &mut model.runs,
     };
@@ -64,7 +64,7 @@ pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
 
 /// Shows the list of cases. The state of this screen is kept.
 pub(crate) fn leave(model: &mut Model) {
-    if let Screen::Runs(runs) = std::mem::replace(&mut model.screen, Screen::Browse) {
+    if let Screen::Runs(runs) = std::mem::replace(&mut model.view.screen, Screen::Browse) {
         model.runs = runs;
     }
 }
@@ -258,7 +258,7 @@ pub(crate) fn removed(model: &mut Model, run_id: &str, ticket: Ticket, history: 
     global::notify(model, format!("run {run_id} was deleted"), false);
     // A what-if was computed from these results, too.
     let mut effects = what_if::drop_trial(model);
-    if model.outcomes.forget(run_id) {
+    if model.view.outcomes.forget(run_id) {
         relist(model);
         effects.push(Effect::Results(ResultEffect::ReadAgain(model.ticket(), model.read_files())));
     }

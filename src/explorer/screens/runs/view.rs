@@ -42,7 +42,7 @@ pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
 }
 
 pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-    let Screen::Runs(runs) = &model.screen else { return None };
+    let Screen::Runs(runs) = &model.view.screen else { return None };
     let mut count = match runs.rows.len() {
         _ if runs.history.is_none() => "runs".to_string(),
         1 => "1 run".to_string(),

@@ -14,14 +14,14 @@ use crate::history::History;
 use std::sync::Arc;
 
 fn screen(model: &Model) -> Option<&TrendsScreen> {
-    match &model.screen {
+    match &model.view.screen {
         Screen::Trends(trends) => Some(trends),
         _ => None,
     }
 }
 
 fn screen_mut(model: &mut Model) -> Option<&mut TrendsScreen> {
-    match &mut model.screen {
+    match &mut model.view.screen {
         Screen::Trends(trends) => Some(trends),
         _ => None,
     }
@@ -31,29 +31,29 @@ fn screen_mut(model: &mut Model) -> Option<&mut TrendsScreen> {
 pub(crate) fn show(model: &mut Model) -> Vec<Effect> {
     // A past run may be open in place of the folder.
     opened_run::close(model);
-    let from_runs = matches!(model.screen, Screen::Runs(_));
+    let from_runs = matches!(model.view.screen, Screen::Runs(_));
     if from_runs {
         runs::leave(model);
     }
-    model.screen = Screen::Trends(Box::new(TrendsScreen { from_runs, ..TrendsScreen::default() }));
+    model.view.screen = Screen::Trends(Box::new(TrendsScreen { from_runs, ..TrendsScreen::default() }));
     vec![Effect::History(HistoryEffect::List(model.ticket()))]
 }
 
 /// The runs of the folder arrived.
 pub(crate) fn listed(model: &mut Model, ticket: Ticket, history: Arc<History>) {
-    let (sets, folder) = (std::mem::take(&mut model.sets), model.folder.clone());
+    let (sets, folder) = (std::mem::take(&mut model.view.sets), model.folder.clone());
     if let Some(trends) = screen_mut(model)
         && ticket > trends.read
     {
         trends.read = ticket;
         trends.put(history, &sets, &folder);
     }
-    model.sets = sets;
+    model.view.sets = sets;
 }
 
 pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
     let from_runs = screen(model).is_some_and(|trends| trends.from_runs);
-    model.screen = Screen::Browse;
+    model.view.screen = Screen::Browse;
     if from_runs { runs::show(model) } else { Vec::new() }
 }
 

@@ -25,7 +25,7 @@ const NUMBER_WIDTH: u16 = 8;
 
 pub(super) fn layout(base: Layout, model: &Model) -> Layout {
     let body = base.body;
-    let rows = match &model.screen {
+    let rows = match &model.view.screen {
         Screen::Trends(trends) => trends.series.len() as u16,
         _ => 0,
     };
@@ -46,7 +46,7 @@ pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
 }
 
 pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-    let Screen::Trends(trends) = &model.screen else { return None };
+    let Screen::Trends(trends) = &model.view.screen else { return None };
     let title = match trends.series.iter().any(Series::has_other_criteria) {
         true => "each set over its runs   │ ≠ other criteria",
         false => "each set over its runs",

@@ -4,16 +4,15 @@ mod opening;
 mod released;
 
 use crate::domain::{RunEvent, clean_json};
-use crate::explorer::effect::RunEffect;
-use crate::explorer::effect::TerminalEffect;
+use crate::explorer::effect::{RunEffect, TerminalEffect};
 use crate::explorer::message::{ResultMsg, SetMsg};
-use crate::explorer::opened_run;
 use crate::explorer::terminal::effects::{Arrival, EffectExecutor};
 use crate::explorer::terminal::frames::Frames;
 use crate::explorer::terminal::guard::{Guard, Screen};
 use crate::explorer::terminal::keys::Keys;
+use crate::explorer::terminal::newer_run::NewerRun;
 use crate::explorer::terminal::{clipboard, guard as terminal, input};
-use crate::explorer::{Against, CaseRef, Effect, Model, Msg, Node, RunMsg, Theme, draw, update};
+use crate::explorer::{Against, CaseRef, Effect, Model, Msg, Node, RunMsg, Theme, draw, opened_run, update};
 use crate::formats::ColumnMap;
 use crate::process::Runtimes;
 use crate::runner::TrustQuestion;
@@ -51,9 +50,6 @@ pub struct OpenedRunFile {
     /// Reads what machines have uploaded of the run since; `None` if the run does not change.
     pub newer: Option<NewerRun>,
 }
-
-/// Returns the folder of a newer state of a run, or `None` if nothing is new. The folder is in the same workspace.
-pub type NewerRun = Box<dyn FnMut() -> Result<Option<PathBuf>, String> + Send>;
 
 struct Loop {
     model: Model,
@@ -209,7 +205,7 @@ impl Loop {
         let other_folders = self.executor.workspace.folders != workspace.folders;
         self.executor.workspace = Arc::new(workspace);
         let sets = opened_run::in_workspace(&mut self.model, |model| {
-            model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>()
+            model.view.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>()
         });
         let other_sets = *self.executor.sets != sets;
         self.executor.sets = Arc::new(sets);
@@ -366,8 +362,8 @@ impl Loop {
         opened_run::close(&mut self.model);
         let Some(places) = &self.executor.places else { return };
         let model = &self.model;
-        let set = match model.browse.nodes.get(model.browse.node) {
-            Some(Node::Set(set)) => Some(model.sets[*set].path.shown.clone()),
+        let set = match model.view.browse.nodes.get(model.view.browse.node) {
+            Some(Node::Set(set)) => Some(model.view.sets[*set].path.shown.clone()),
             _ => None,
         };
         let case = set.is_some().then(|| model.current_case()).flatten();
@@ -375,9 +371,9 @@ impl Loop {
             theme: Some(model.theme.clone()),
             set,
             case: case.map(|case| case.index),
-            filter: model.browse.filter.clone(),
-            order: model.browse.order.words().to_string(),
-            hidden_columns: model.browse.hidden.iter().map(|column| column.name().to_string()).collect(),
+            filter: model.view.browse.filter.clone(),
+            order: model.view.browse.order.words().to_string(),
+            hidden_columns: model.view.browse.hidden.iter().map(|column| column.name().to_string()).collect(),
         };
         // Failing to save this state is not worth an error on exit.
         let _ = state.save(places, &self.executor.workspace.root);

@@ -52,7 +52,7 @@ impl Loop {
             places.as_ref().map(|places| Remembered::load(places, &workspace.root)).unwrap_or_default();
         let mut model = model_of(&workspace, explorer.title, &opened);
         model.is_searching = looking;
-        let sets = Arc::new(model.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
+        let sets = Arc::new(model.view.sets.iter().map(|set| set.path.clone()).collect::<Vec<_>>());
         let executor = EffectExecutor {
             workers,
             workspace,
@@ -127,9 +127,9 @@ fn colours_of_terminal() -> (bool, bool) {
 
 /// Restores the columns and the order of the list of cases.
 fn restore_list(model: &mut Model, remembered: &Remembered) {
-    model.browse.hidden = hidden_columns(&remembered.hidden_columns);
+    model.view.browse.hidden = hidden_columns(&remembered.hidden_columns);
     let order = Order::ALL.into_iter().find(|order| order.words() == remembered.order);
-    model.browse.order = order.unwrap_or(Order::File);
+    model.view.browse.order = order.unwrap_or(Order::File);
 }
 
 /// The name of the user in the environment; empty if there is none.
@@ -165,7 +165,7 @@ fn open_workspace(
 
 /// Loads the set that is shown first, and returns the effects that load the others.
 fn first_sets(model: &mut Model, executor: &EffectExecutor, remembered: &Remembered) -> Vec<Effect> {
-    let by_name = |shown: &String| model.sets.iter().position(|set| set.path.shown == *shown);
+    let by_name = |shown: &String| model.view.sets.iter().position(|set| set.path.shown == *shown);
     let first = remembered.set.as_ref().and_then(by_name).unwrap_or(0);
     let mut effects = Vec::new();
     if let Some(path) = executor.sets.get(first) {
@@ -175,7 +175,8 @@ fn first_sets(model: &mut Model, executor: &EffectExecutor, remembered: &Remembe
     if let Some(shown) = &remembered.set {
         go_to(model, shown, remembered.case);
     }
-    let rest = (0..model.sets.len()).filter(|&set| matches!(model.sets[set].state, SetState::Loading));
+    let rest =
+        (0..model.view.sets.len()).filter(|&set| matches!(model.view.sets[set].state, SetState::Loading));
     for set in rest.collect::<Vec<_>>() {
         effects.push(load_set(model, set));
     }

@@ -1,6 +1,7 @@
 //! One conversation, written in each form, is read as the same turns.
 
 use super::*;
+use crate::domain::Invocation;
 use crate::domain::{Content, Part, Trajectory};
 use proptest::collection::vec;
 use proptest::prelude::*;

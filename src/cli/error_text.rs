@@ -1,0 +1,35 @@
+//! Errors as text.
+
+use super::output;
+
+/// The messages of an error and its causes, outermost first, without messages that are contained in another.
+pub fn error_chain(error: &anyhow::Error) -> String {
+    let mut said: Vec<String> = Vec::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if said.iter().any(|known| known.contains(&cause)) {
+            continue;
+        }
+        said.retain(|known| !cause.contains(known.as_str()));
+        said.push(cause);
+    }
+    said.join(": ")
+}
+
+/// Prints an error on standard error. If that is not possible, the exit code is the only indication.
+pub fn print_error(error: &anyhow::Error) {
+    output::tell(&format!("evaltrail: {}", error_chain(error)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_is_named_once() {
+        let missing = anyhow::anyhow!("No such file (os error 2)");
+        let error = missing.context("nowhere/x: No such file (os error 2)").context("nowhere/x");
+        assert_eq!(error_chain(&error), "nowhere/x: No such file (os error 2)");
+        let other = anyhow::anyhow!("line 1: expected a list").context("x.json");
+        assert_eq!(error_chain(&other), "x.json: line 1: expected a list");
+    }
+}

@@ -1,0 +1,65 @@
+//! The line in which the filter of the list is typed. It is applied with every key.
+
+use super::Dialog;
+use super::line::{draw_line, example_or_keys};
+use crate::domain::Query;
+use crate::explorer::effect::Effect;
+use crate::explorer::layout::Layout;
+use crate::explorer::model::Model;
+use crate::explorer::screens::browse;
+use crate::explorer::theme::Theme;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Position;
+use tui_input::{Input, InputRequest};
+
+/// A filter that is being typed.
+#[derive(Debug)]
+pub struct FilterLine {
+    /// The filter as typed.
+    pub input: Input,
+    /// Why the filter is invalid, if it is.
+    pub wrong: Option<String>,
+    /// The filter when the line was opened.
+    before: String,
+}
+
+/// Opens the line with the current filter.
+pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
+    let before = model.view.browse.filter.clone();
+    let input = Input::new(before.clone());
+    super::open(model, FilterLine { input, wrong: None, before })
+}
+
+impl Dialog for FilterLine {
+    /// Applies the filter after every key. An invalid filter leaves the list unchanged.
+    fn edit(&mut self, model: &mut Model, request: InputRequest) {
+        self.input.handle(request);
+        let typed = self.input.value();
+        self.wrong = match Query::parse(typed) {
+            Ok(query) => {
+                browse::set_filter(model, typed.to_string(), query);
+                None
+            }
+            Err(error) => Some(error.to_string()),
+        };
+    }
+
+    /// Restores the filter as it was when the line was opened.
+    fn cancel(&mut self, model: &mut Model) {
+        if let Ok(query) = Query::parse(&self.before) {
+            browse::set_filter(model, self.before.clone(), query);
+        }
+    }
+
+    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+        let example = "status:failed metric:response<0.8 tool:name \"words\" -not";
+        draw_line(
+            "/ ",
+            &self.input,
+            (self.wrong.as_deref(), example_or_keys(&self.input, example)),
+            areas,
+            theme,
+            buffer,
+        )
+    }
+}

@@ -1,0 +1,58 @@
+//! The list of cases whose status a what-if changes.
+
+use super::{Dialog, jump};
+use crate::explorer::case_ref::CaseRef;
+use crate::explorer::commands::Motion;
+use crate::explorer::effect::Effect;
+use crate::explorer::layout::Layout;
+use crate::explorer::model::Model;
+use crate::explorer::theme::Theme;
+use crate::explorer::what_if::Flip;
+use crate::explorer::widgets::picker::{Picker, pick};
+use crate::explorer::widgets::text::put;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+
+/// Cases to choose from.
+#[derive(Debug)]
+pub struct ChangedCases {
+    /// The list.
+    pub picker: Picker<CaseRef>,
+}
+
+pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
+    let flips = model.view.trial.as_ref().map(|trial| trial.flips.clone()).unwrap_or_default();
+    let words = |flip: &Flip| {
+        let set = &model.view.sets[flip.case.set].path.stem;
+        let (from, to) = (flip.from.label(), flip.to.label());
+        (flip.case, format!("{set} › {}   {from} → {to}", model.eval_id(flip.case)))
+    };
+    let picker = Picker::new(flips.iter().map(words).collect());
+    super::open(model, ChangedCases { picker })
+}
+
+impl Dialog for ChangedCases {
+    fn scroll(&mut self, _: &mut Model, motion: Motion) {
+        self.picker.scroll(motion);
+    }
+
+    fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
+        if let Some(case) = self.picker.chosen() {
+            jump::go_to(model, case);
+        }
+        Some(Vec::new())
+    }
+
+    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+        let row = |(_, words): &(CaseRef, String), area: Rect, style: Style, buffer: &mut Buffer| {
+            put(buffer, area.x, area.y, area.width, words, style);
+        };
+        Some(pick(&self.picker, "changed cases   enter open, esc cancel", areas, theme, buffer, row))
+    }
+
+    fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
+        jump::follow(&mut self.picker, new);
+        true
+    }
+}

@@ -1,0 +1,152 @@
+//! The line in which a rule for comparing calls is typed, to be tried as a what-if.
+
+use super::Dialog;
+use super::line::draw_line;
+use crate::domain::{MatchRule, ToolCall};
+use crate::explorer::commands::key::{Key, KeyCode};
+use crate::explorer::effect::Effect;
+use crate::explorer::layout::Layout;
+use crate::explorer::model::Model;
+use crate::explorer::theme::Theme;
+use crate::explorer::what_if;
+use crate::metrics::argument_paths;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Position;
+use std::collections::{BTreeMap, BTreeSet};
+use tui_input::{Input, InputRequest};
+
+/// Keywords that may follow a tool and an argument ([`HOW`]), or a tool alone ([`HOW_OFTEN`]).
+const HOW: &[&str] = &[
+    "ignore",
+    "exact",
+    "case",
+    "spaces",
+    "case_and_spaces",
+    "contains",
+    "subset",
+    "superset",
+    "unordered",
+    "nullable",
+    "default",
+    "tolerance",
+    "relative",
+    "regex",
+    "any_of",
+];
+const HOW_OFTEN: &[&str] = &["optional", "forbidden", "required", "after", "max", "min", "others"];
+/// Maximum number of argument paths of a call that are used for completion.
+const PATHS_AT_MOST: usize = 200;
+/// Number of completions that are shown.
+const SHOWN: usize = 5;
+
+/// A rule that is being typed.
+#[derive(Debug, Default)]
+pub struct RuleLine {
+    /// The rule as typed.
+    pub input: Input,
+    /// Why the rule is invalid, if it is.
+    pub wrong: Option<String>,
+    /// The tools of the current case, each with the paths of its arguments.
+    tools: BTreeMap<String, BTreeSet<String>>,
+    /// The text before `tab` completed it, and the index of the current completion.
+    completed: Option<(String, usize)>,
+}
+
+/// Opens the line. Completion uses the tools and arguments of the current attempt.
+pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
+    let mut line = RuleLine::default();
+    // Attempts that are slow to read are not used for completion.
+    let attempt = model.current_attempt().filter(|attempt| !attempt.is_slow());
+    let attempt = attempt.and_then(|attempt| attempt.read().ok());
+    for turn in attempt.iter().flat_map(|attempt| attempt.expected.iter().chain(attempt.actual.iter())) {
+        turn.calls().into_iter().for_each(|call| line.know(call));
+    }
+    super::open(model, line)
+}
+
+impl RuleLine {
+    fn know(&mut self, call: &ToolCall) {
+        let paths = call.args.as_ref().map(argument_paths).unwrap_or_default();
+        self.tools.entry(call.name.clone()).or_default().extend(paths.into_iter().take(PATHS_AT_MOST));
+    }
+
+    /// Completions of the last word.
+    fn completions(&self, typed: &str) -> Vec<String> {
+        let words: Vec<&str> = typed.split_whitespace().collect();
+        let is_new = typed.is_empty() || typed.ends_with(' ');
+        let (before, word) = match (is_new, words.split_last()) {
+            (false, Some((word, before))) => (before, *word),
+            _ => (&words[..], ""),
+        };
+        let names: Vec<String> = match before {
+            [] => self.tools.keys().cloned().collect(),
+            [tool] => {
+                let of = |name: &String| wildmatch::WildMatch::new(tool).matches(name);
+                let paths: BTreeSet<&String> =
+                    self.tools.iter().filter(|(name, _)| of(name)).flat_map(|(_, paths)| paths).collect();
+                let often = HOW_OFTEN.iter().map(|word| word.to_string());
+                paths.into_iter().cloned().chain(often).collect()
+            }
+            [_, "after", ..] => self.tools.keys().cloned().collect(),
+            [_, "others"] => ["ignore", "superset", "subset"].map(str::to_string).into(),
+            [_, second] if !HOW_OFTEN.contains(second) => HOW.iter().map(|word| word.to_string()).collect(),
+            _ => Vec::new(),
+        };
+        names.into_iter().filter(|name| name.starts_with(word) && name != word).collect()
+    }
+
+    /// Completes the last word. If repeated, uses the next completion.
+    fn complete(&mut self) {
+        let (typed, nth) = match self.completed.take() {
+            Some((typed, nth)) => (typed, nth + 1),
+            None => (self.input.value().to_string(), 0),
+        };
+        let names = self.completions(&typed);
+        let Some(name) = names.get(nth % names.len().max(1)) else { return };
+        let start = typed.rfind(' ').map_or(0, |at| at + 1);
+        self.input = Input::new(format!("{}{name}", &typed[..start]));
+        self.completed = Some((typed, nth));
+        self.wrong = None;
+    }
+}
+
+impl Dialog for RuleLine {
+    fn own_key(&mut self, key: Key) -> bool {
+        let is_tab = key.code == KeyCode::Tab;
+        if is_tab {
+            self.complete();
+        }
+        is_tab
+    }
+
+    fn edit(&mut self, _: &mut Model, request: InputRequest) {
+        self.input.handle(request);
+        self.completed = None;
+        self.wrong = None;
+    }
+
+    fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
+        match MatchRule::parse(self.input.value()) {
+            Ok(rule) => Some(what_if::change(model, |change| change.rules.push(rule))),
+            Err(why) => {
+                self.wrong = Some(why);
+                None
+            }
+        }
+    }
+
+    fn draw(&self, _: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+        let typed = self.completed.as_ref().map_or(self.input.value(), |(typed, _)| typed.as_str());
+        let names = self.completions(typed);
+        let hint = match (self.input.value().is_empty(), names.is_empty()) {
+            (true, true) => {
+                "search_* query ignore · * limit tolerance 5 · book city regex ^O · log optional".to_string()
+            }
+            (false, true) => "enter try it  esc cancel".to_string(),
+            (_, false) => {
+                format!("tab {}   enter try it  esc cancel", names[..names.len().min(SHOWN)].join(" · "))
+            }
+        };
+        draw_line("match ", &self.input, (self.wrong.as_deref(), &hint), areas, theme, buffer)
+    }
+}

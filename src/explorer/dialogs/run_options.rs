@@ -1,0 +1,368 @@
+//! Options for one run: agent, judge, criteria, how often, and which of the cases. What was chosen is remembered until
+//! evaltrail ends; a run without this dialog takes what is configured.
+
+use super::Dialog;
+use crate::domain::{Gate, Query, StubMode, clean_line};
+use crate::explorer::case_ref::CaseRef;
+use crate::explorer::commands::key::{Key, KeyCode};
+use crate::explorer::commands::{Motion, RUN_WITH};
+use crate::explorer::effect::{Against, Effect, RunOverrides, SetEffect};
+use crate::explorer::layout::Layout;
+use crate::explorer::message::AgentLine;
+use crate::explorer::model::Model;
+use crate::explorer::screens::{browse, run};
+use crate::explorer::theme::{Role, Theme};
+use crate::explorer::widgets::over;
+use crate::explorer::widgets::text::put;
+use crate::explorer::widgets::text_field::text_field;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use tui_input::{Input, InputRequest};
+
+const WIDTH: u16 = 78;
+/// Columns of the labels.
+const LABELS: u16 = 15;
+/// Columns of a value, where its description stands beside it.
+const VALUES: u16 = 26;
+/// More digits than this are not taken.
+const DIGITS: usize = 3;
+
+/// An option of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RunOption {
+    Repeats,
+    Jobs,
+    Agent,
+    Stubs,
+    Judge,
+    Samples,
+    Criteria,
+    Filter,
+    Gate,
+}
+
+impl RunOption {
+    /// In the order of the dialog: what is changed most often is first.
+    const ALL: [RunOption; 9] = [
+        RunOption::Repeats,
+        RunOption::Jobs,
+        RunOption::Agent,
+        RunOption::Stubs,
+        RunOption::Judge,
+        RunOption::Samples,
+        RunOption::Criteria,
+        RunOption::Filter,
+        RunOption::Gate,
+    ];
+
+    fn label(self) -> &'static str {
+        match self {
+            RunOption::Repeats => "repeats",
+            RunOption::Gate => "gate",
+            RunOption::Jobs => "jobs",
+            RunOption::Agent => "agent",
+            RunOption::Stubs => "stubs",
+            RunOption::Judge => "judge",
+            RunOption::Samples => "judge samples",
+            RunOption::Criteria => "criteria",
+            RunOption::Filter => "filter",
+        }
+    }
+
+    /// What stands beside the field.
+    fn help(self) -> &'static str {
+        match self {
+            RunOption::Repeats => "attempts of each case",
+            RunOption::Gate => "all, mean or a share as 0.8",
+            RunOption::Jobs => "attempts at the same time",
+            RunOption::Agent => "name, cmd:… or adk+http://…",
+            RunOption::Stubs => "answers of tools; tab: the next",
+            RunOption::Judge => "judge model",
+            RunOption::Samples => "if a criterion has none",
+            RunOption::Criteria => "file, for all sets of the run",
+            RunOption::Filter => "run only the cases that match",
+        }
+    }
+
+    /// What an empty field means.
+    fn default_words(self) -> &'static str {
+        match self {
+            RunOption::Filter => "all",
+            RunOption::Criteria => "beside each set",
+            _ => "configured",
+        }
+    }
+
+    fn is_number(self) -> bool {
+        matches!(self, RunOption::Repeats | RunOption::Jobs | RunOption::Samples)
+    }
+}
+
+/// The options being chosen, as typed; an empty field is what is configured.
+#[derive(Debug)]
+pub struct RunOptionsForm {
+    fields: Vec<(RunOption, Input)>,
+    cursor: usize,
+    /// Whether the field under the cursor was typed into since the cursor came: the first digit replaces its value.
+    is_typed: bool,
+    /// The cases that the filter chooses from.
+    cases: Vec<CaseRef>,
+    /// The agents that can be named.
+    agents: Vec<String>,
+    /// Why the filter cannot be used.
+    wrong: Option<String>,
+}
+
+pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
+    let chosen = &model.run_overrides;
+    let number = |value: Option<u32>| value.map(|value| value.to_string()).unwrap_or_default();
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let value = |option: RunOption| match option {
+        RunOption::Repeats => number(chosen.repeat),
+        RunOption::Gate => chosen.gate.map(Gate::name).unwrap_or_default(),
+        RunOption::Jobs => number(chosen.jobs),
+        RunOption::Agent => text(&chosen.agent),
+        RunOption::Stubs => stubs_name(chosen.stubs).to_string(),
+        RunOption::Judge => text(&chosen.judge),
+        RunOption::Samples => number(chosen.samples),
+        RunOption::Criteria => text(&chosen.criteria),
+        RunOption::Filter => chosen.filter.clone(),
+    };
+    let fields = RunOption::ALL.map(|option| (option, Input::new(value(option)))).to_vec();
+    let cases = run::cases_in_scope(model);
+    let agents = model.agents.clone();
+    let form = RunOptionsForm { fields, cursor: 0, is_typed: false, cases, agents, wrong: None };
+    let mut effects = super::open(model, form);
+    effects.push(Effect::Sets(SetEffect::ListAgents));
+    effects
+}
+
+fn stubs_name(mode: Option<StubMode>) -> &'static str {
+    StubMode::NAMES.iter().find(|(_, one)| Some(*one) == mode).map_or("", |(name, _)| name)
+}
+
+fn stubs_named(name: &str) -> Option<StubMode> {
+    StubMode::NAMES.iter().find(|(one, _)| *one == name).map(|(_, mode)| *mode)
+}
+
+impl RunOptionsForm {
+    fn value(&self, option: RunOption) -> &str {
+        let field = self.fields.iter().find(|(other, _)| *other == option);
+        field.map_or("", |(_, input)| input.value().trim())
+    }
+
+    fn overrides(&self) -> RunOverrides {
+        let number = |option| self.value(option).parse().ok().filter(|value| *value > 0);
+        let text = |option| Some(self.value(option).to_string()).filter(|value| !value.is_empty());
+        RunOverrides {
+            repeat: number(RunOption::Repeats),
+            gate: Gate::parse(self.value(RunOption::Gate)).ok(),
+            jobs: number(RunOption::Jobs),
+            agent: text(RunOption::Agent),
+            stubs: stubs_named(self.value(RunOption::Stubs)),
+            keeps_stubs: false,
+            judge: text(RunOption::Judge),
+            samples: number(RunOption::Samples),
+            criteria: text(RunOption::Criteria),
+            filter: self.value(RunOption::Filter).to_string(),
+        }
+    }
+
+    /// The first number that is zero.
+    fn zero(&self) -> Option<String> {
+        let is_zero = |(option, input): &&(RunOption, Input)| {
+            option.is_number() && input.value().parse::<u32>().is_ok_and(|value| value == 0)
+        };
+        self.fields.iter().find(is_zero).map(|(option, _)| format!("{}: at least 1", option.label()))
+    }
+
+    /// The cases that would run, or why the filter leaves none.
+    fn chosen_cases(&self, model: &Model) -> Result<Vec<CaseRef>, String> {
+        let query = Query::parse(self.value(RunOption::Filter)).map_err(|error| error.to_string())?;
+        let cases = browse::filtered(model, &self.cases, &query);
+        let none = || format!("the filter matches none of {} cases", self.cases.len());
+        if cases.is_empty() && !self.cases.is_empty() { Err(none()) } else { Ok(cases) }
+    }
+
+    /// The next value of a field whose values are known; after the last one, what is configured.
+    fn next_value(&mut self, option: RunOption) {
+        let known: Vec<&str> = match option {
+            RunOption::Stubs => StubMode::NAMES.iter().map(|(name, _)| *name).collect(),
+            RunOption::Gate => vec!["all", "mean"],
+            _ => self.agents.iter().map(String::as_str).collect(),
+        };
+        let now = self.value(option);
+        let next = match known.iter().position(|one| *one == now) {
+            Some(at) => known.get(at + 1),
+            None => known.first(),
+        };
+        self.fields[self.cursor].1 = Input::new(next.map(ToString::to_string).unwrap_or_default());
+    }
+
+    /// What is wrong with a value that is chosen from a list.
+    fn unknown(&self) -> Option<String> {
+        let gate = self.value(RunOption::Gate);
+        if let (false, Err(why)) = (gate.is_empty(), Gate::parse(gate)) {
+            return Some(format!("gate: {why}"));
+        }
+        let stubs = self.value(RunOption::Stubs);
+        let names = StubMode::NAMES.map(|(name, _)| name).join(", ");
+        (!stubs.is_empty() && stubs_named(stubs).is_none()).then(|| format!("stubs: one of {names}"))
+    }
+
+    /// What the agent in the field says about itself, or the names that can be chosen.
+    fn agent_note(&self, model: &Model) -> String {
+        let named = self.value(RunOption::Agent);
+        match model.agent_lines.iter().find(|line| line.name == named) {
+            Some(AgentLine { label, state, .. }) => clean_line(&format!("{label} · {state}")).into_owned(),
+            None if self.agents.is_empty() => String::new(),
+            None => format!("tab: {}", self.agents.join(" · ")),
+        }
+    }
+
+    /// The last line: what is wrong, or more about the field under the cursor.
+    fn note(&self, model: &Model) -> (String, Role) {
+        if let Some(wrong) = &self.wrong {
+            return (wrong.clone(), Role::Bad);
+        }
+        let words = match self.fields[self.cursor].0 {
+            RunOption::Gate => match Gate::parse(self.value(RunOption::Gate)) {
+                Ok(gate) => gate.words(),
+                Err(_) => "tab: all · mean; or a share of the attempts, as 0.8 or 80%".into(),
+            },
+            RunOption::Agent => self.agent_note(model),
+            RunOption::Stubs => match self.value(RunOption::Stubs) {
+                "" => "tab: off · fail · error · live · nearest".into(),
+                "off" => "the agent's own tools run".into(),
+                "fail" => "a call without a stub makes the attempt errored".into(),
+                "error" => "a call without a stub is answered with an error".into(),
+                "live" => "the agent's own tool answers a call without a stub".into(),
+                _ => "the nearest stub answers a call without one".into(),
+            },
+            RunOption::Judge => {
+                let judge = model.judge.as_deref().unwrap_or("as each criterion specifies");
+                format!("configured: {judge}")
+            }
+            RunOption::Filter => match self.chosen_cases(model) {
+                Ok(cases) => format!(
+                    "{} of {} cases   status:failed tool:name -tag:slow",
+                    cases.len(),
+                    self.cases.len()
+                ),
+                Err(why) => why,
+            },
+            RunOption::Criteria => "like test_config.json; relative to the workspace".into(),
+            _ => String::new(),
+        };
+        (words, Role::Faint)
+    }
+}
+
+impl Dialog for RunOptionsForm {
+    /// `tab` names the next agent, mode of stubs or gate.
+    fn own_key(&mut self, key: Key) -> bool {
+        let option = self.fields[self.cursor].0;
+        let is_next = key.code == KeyCode::Tab
+            && matches!(option, RunOption::Agent | RunOption::Stubs | RunOption::Gate);
+        if is_next {
+            self.wrong = None;
+            self.next_value(option);
+        }
+        is_next
+    }
+
+    fn edit(&mut self, _: &mut Model, request: InputRequest) {
+        let (option, input) = &mut self.fields[self.cursor];
+        self.wrong = None;
+        match (option.is_number(), request) {
+            (true, InputRequest::InsertChar(c)) => {
+                if !c.is_ascii_digit() {
+                    return;
+                }
+                if !std::mem::replace(&mut self.is_typed, true) {
+                    *input = Input::default();
+                }
+                if input.value().len() < DIGITS {
+                    input.handle(request);
+                }
+            }
+            _ => {
+                self.is_typed = true;
+                input.handle(request);
+            }
+        }
+    }
+
+    fn scroll(&mut self, _: &mut Model, motion: Motion) {
+        self.cursor = motion.of(self.cursor, self.fields.len(), self.fields.len());
+        self.is_typed = false;
+        self.wrong = None;
+    }
+
+    fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
+        let chosen = self.zero().or(self.unknown()).map_or_else(|| self.chosen_cases(model), Err);
+        match chosen {
+            Ok(cases) => {
+                model.run_overrides = self.overrides();
+                let against = Against::AgentWith(Box::new(model.run_overrides.clone()));
+                Some(run::start(model, cases, against))
+            }
+            Err(why) => {
+                self.wrong = Some(why);
+                None
+            }
+        }
+    }
+
+    fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
+        super::follow_all(&mut self.cases, new)
+    }
+
+    fn draw(&self, model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+        let scope = RUN_WITH.scope.map(|scope| scope(model)).unwrap_or_default();
+        let title = format!("run {scope}   enter run, esc cancel");
+        let inner = over(areas.body, WIDTH, self.fields.len() as u16 + 3, &title, theme, buffer);
+        let rows = usize::from(inner.height.saturating_sub(1)).max(1);
+        let first = self.cursor.saturating_sub(rows - 1);
+        let mut cursor = None;
+        for (at, field) in self.fields.iter().enumerate().skip(first).take(rows) {
+            let row = Rect { y: inner.y + (at - first) as u16, height: 1, ..inner };
+            let is_here = at == self.cursor;
+            let position = draw_field(field, is_here, row, theme, buffer);
+            cursor = cursor.or(position.filter(|_| is_here));
+        }
+        let (words, role) = self.note(model);
+        let y = inner.bottom().saturating_sub(1);
+        put(buffer, inner.x + 1, y, inner.width.saturating_sub(2), &words, theme.style(role));
+        cursor
+    }
+}
+
+/// Draws one field. Returns the position of the text cursor in it.
+fn draw_field(
+    (option, input): &(RunOption, Input),
+    is_here: bool,
+    row: Rect,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let style = theme.row(is_here);
+    buffer.set_style(row, style);
+    put(buffer, row.x + 1, row.y, LABELS, option.label(), theme.within(style, theme.style(Role::Key)));
+    let x = row.x + 1 + LABELS;
+    let faint = theme.within(style, theme.style(Role::Faint));
+    let room = row.right().saturating_sub(x + 1);
+    let is_beside = room > VALUES + 8;
+    // A long value needs the whole row.
+    let is_long = input.value().chars().count() >= usize::from(VALUES);
+    if is_beside && !is_long {
+        let x = x + VALUES + 1;
+        put(buffer, x, row.y, row.right().saturating_sub(x + 1), option.help(), faint);
+    }
+    if input.value().is_empty() {
+        put(buffer, x, row.y, room, option.default_words(), faint);
+        return Some(Position { x, y: row.y });
+    }
+    let value = theme.within(style, theme.style(Role::Value));
+    Some(text_field(input, x, row.y, room, value, buffer))
+}

@@ -1,0 +1,275 @@
+//! The structure of the crate: a module imports only modules above it in the list of `lib.rs`, pure modules do no I/O,
+//! and what must happen in one place happens in one place.
+
+mod imports;
+
+use imports::SourceTree;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The modules of the crate in the order of `lib.rs`, which is the order of the layers.
+fn layers() -> Vec<String> {
+    let lib = std::fs::read_to_string(root().join("src/lib.rs")).unwrap();
+    lib.lines()
+        .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';').map(str::to_string))
+        .collect()
+}
+
+fn files_below(folder: &Path, out: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if path.is_dir() {
+            files_below(&path, out);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            out.push(path);
+        }
+    }
+}
+
+/// Each source file of a module: its path below `src`, and its code without tests and comments.
+fn sources(module: &str) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    files_below(&root().join("src").join(module), &mut files);
+    files
+        .into_iter()
+        .filter(|path| {
+            !path.ends_with("tests.rs") && !path.components().any(|part| part.as_os_str() == "tests")
+        })
+        .map(|path| {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let code = text.split("\nmod tests {").next().unwrap().to_string();
+            let code: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+            let name = path.strip_prefix(root().join("src")).unwrap().display().to_string();
+            (name, code.join("\n"))
+        })
+        .collect()
+}
+
+/// The modules of the crate that some code names: `crate::name`, also inside `use crate::{…}`.
+fn modules_named(code: &str) -> BTreeSet<String> {
+    let name = |text: &str| -> String {
+        text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+    };
+    let mut named = BTreeSet::new();
+    for (at, path) in code.match_indices("crate::") {
+        let rest = &code[at + path.len()..];
+        match rest.strip_prefix('{') {
+            None => drop(named.insert(name(rest))),
+            Some(group) => named.extend(members(group).iter().map(|member| name(member))),
+        }
+    }
+    named
+}
+
+/// The members of a group of imports, given the text behind its opening brace.
+fn members(group: &str) -> Vec<String> {
+    let mut members = vec![String::new()];
+    let mut depth = 0;
+    for c in group.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => members.push(String::new()),
+            c => members.last_mut().unwrap().push(c),
+        }
+    }
+    members
+}
+
+#[test]
+fn imports_inside_a_group_are_seen() {
+    let code = "use crate::{diff::{Line, Span}, domain, net as other};\nlet x = crate::store::save();";
+    let named: Vec<String> = modules_named(code).into_iter().collect();
+    assert_eq!(named, ["diff", "domain", "net", "store"]);
+}
+
+#[test]
+fn a_module_imports_only_modules_above_it() {
+    let layers = layers();
+    assert_eq!(layers.len(), 19);
+    for (at, module) in layers.iter().enumerate() {
+        for (file, code) in sources(module) {
+            let named = modules_named(&code);
+            for below in &layers[at + 1..] {
+                assert!(!named.contains(below), "{file} uses {below}, which is below {module}");
+            }
+        }
+    }
+}
+
+/// Only the screens, dialogs and commands of the explorer may still use each other.
+#[test]
+fn files_use_each_other_in_one_direction() {
+    let files = layers().iter().flat_map(|module| sources(module)).collect::<Vec<_>>();
+    let tree = SourceTree::new(files);
+    let is_allowed = |file: &&str| file.starts_with("explorer/") && !file.starts_with("explorer/terminal/");
+    let circles: Vec<&str> = tree.circles().into_iter().filter(|file| !is_allowed(file)).collect();
+    assert_eq!(circles, Vec::<&str>::new(), "each of these files reaches itself");
+}
+
+/// The explorer's own layers: what its parts may not import.
+#[test]
+fn the_explorer_has_layers() {
+    const NEVER: &[(&str, &[&str])] = &[
+        ("explorer/widgets/", &["screens::", "dialogs::", "terminal::", "update::"]),
+        ("explorer/theme.rs", &["screens::", "dialogs::", "terminal::", "update::", "model::"]),
+        ("explorer/", &["terminal::"]),
+    ];
+    for (file, code) in sources("explorer") {
+        for (part, never) in NEVER {
+            let is_terminal = file.starts_with("explorer/terminal/") || file == "explorer/mod.rs";
+            for what in never.iter().filter(|_| file.starts_with(part) && !is_terminal) {
+                assert!(!code.contains(&format!("crate::explorer::{what}")), "{file} uses {what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn pure_modules_do_no_io() {
+    const WORLD: &[&str] = &[
+        "std::fs",
+        "std::net",
+        "std::process",
+        "std::env",
+        "std::thread",
+        "tokio",
+        "reqwest",
+        "Instant::now",
+        "SystemTime",
+        "Timestamp::now",
+        "Uuid::new",
+        "println!",
+        "eprintln!",
+        "std::io::stdout",
+        "crossterm::",
+    ];
+    for module in ["domain", "diff", "metrics", "analysis", "formats", "config", "report", "explorer"] {
+        for (file, code) in sources(module) {
+            let touches = file.starts_with("explorer/terminal/");
+            // The clock limits the time of one comparison.
+            let has_clock = |word: &str| file == "diff/sequence.rs" && word == "Instant::now";
+            for word in WORLD.iter().filter(|word| !touches && !has_clock(word)) {
+                // `ratatui::crossterm` styles are data.
+                assert!(!code.contains(word), "{file} uses {word}");
+            }
+        }
+    }
+}
+
+/// (what, the only files that may).
+const ONLY_IN: &[(&str, &[&str])] = &[
+    (
+        "Command::new(",
+        &[
+            "process/keeper.rs",
+            "process/job.rs",
+            "explorer/terminal/clipboard.rs",
+            "explorer/terminal/editor.rs",
+        ],
+    ),
+    // On Windows it returns a path that other programs do not understand: `dunce::canonicalize` is used.
+    ("fs::canonicalize(", &[]),
+    (".canonicalize()", &[]),
+    // Everything that a subcommand prints is cleaned.
+    ("println!(", &[]),
+    (
+        "io::stdout()",
+        &[
+            "cli/output.rs",
+            "explorer/terminal/guard.rs",
+            "explorer/terminal/clipboard.rs",
+            "explorer/terminal/event_loop/mod.rs",
+            "cli/terminal.rs",
+            "cli/docs.rs",
+        ],
+    ),
+    // A file that may be anybody's is read by the one bounded reader.
+    ("fs::read(", &["store/answers.rs", "store/save.rs", "history/index.rs"]),
+    (
+        "read_to_string(",
+        &[
+            "buckets/stores.rs",
+            "process/keeper.rs",
+            "process/private_folder.rs",
+            "cli/edit.rs",
+            "explorer/terminal/editor.rs",
+            "store/remembered.rs",
+            "store/run_key.rs",
+            "store/trust.rs",
+        ],
+    ),
+    ("Client::builder", &["net/http.rs"]),
+    // The clients of object stores are made with limits, and follow no redirects.
+    ("Builder::from_env", &["buckets/stores.rs"]),
+    ("fs::write(", &[]),
+    (
+        "OpenOptions::new()",
+        &["store/bucket_copy.rs", "store/edits.rs", "store/own_folder.rs", "store/save.rs", "cli/explore.rs"],
+    ),
+    ("enable_raw_mode", &["explorer/terminal/guard.rs"]),
+    ("set_symbol(", &[]),
+    ("unbounded_channel", &["runner/conversation.rs", "runner/start.rs"]),
+    (".unwrap()", &[]),
+    // NaN and the infinities are literals that it reads as other numbers: `domain::float_of` and `finite_number` read them.
+    ("as_f64", &["domain/number.rs"]),
+    ("todo!(", &[]),
+    ("#[allow(dead_code", &[]),
+];
+
+#[test]
+fn what_must_happen_in_one_place_does() {
+    for module in layers() {
+        for (file, code) in sources(&module) {
+            for (what, allowed) in ONLY_IN {
+                assert!(!code.contains(what) || allowed.contains(&file.as_str()), "{file} has {what}");
+            }
+        }
+    }
+}
+
+/// A reader who sees a name knows which type it is.
+#[test]
+fn names_of_public_types_are_unique() {
+    let mut seen: BTreeMap<String, String> = BTreeMap::new();
+    for module in layers() {
+        for (file, code) in sources(&module) {
+            for line in code.lines().filter_map(|line| line.trim_start().strip_prefix("pub ")) {
+                let Some((kind, rest)) = line.split_once(' ') else { continue };
+                if !["struct", "enum", "trait"].contains(&kind) {
+                    continue;
+                }
+                let name: String = rest.chars().take_while(|c| c.is_alphanumeric()).collect();
+                if let Some(other) = seen.insert(name.clone(), file.clone()) {
+                    panic!("{name} is in {other} and in {file}");
+                }
+            }
+        }
+    }
+}
+
+/// A file that `main.rs` does not declare is not compiled, and its tests never run.
+#[test]
+fn every_file_of_tests_is_declared() {
+    let folder = root().join("tests");
+    let main = std::fs::read_to_string(folder.join("integration/main.rs")).unwrap();
+    let mut declared: Vec<&str> =
+        main.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';')).collect();
+    let mut found: Vec<String> = std::fs::read_dir(folder.join("integration"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.join("mod.rs").is_file() || path.extension().is_some_and(|ending| ending == "rs"))
+        .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
+        .filter(|name| name != "main")
+        .collect();
+    declared.sort_unstable();
+    found.sort_unstable();
+    assert_eq!(declared, found);
+    let others = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(others.eq(["integration"]), "integration tests are one binary: tests/integration");
+}
