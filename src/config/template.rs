@@ -1,4 +1,4 @@
-//! Vertex's prompt templates (`facts/vertex-and-protocols.md` 1.6): sections in a fixed order, joined to one prompt.
+//! Vertex's prompt templates (`PointwiseMetricPromptTemplate` of google-cloud-aiplatform): sections in a fixed order, joined to one prompt.
 
 use crate::domain::JudgeTemplate;
 use serde::Deserialize;

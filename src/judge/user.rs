@@ -1,4 +1,4 @@
-//! A simulated user: requests the next message of a scenario from a model (`facts/adk.md` 1.7, 5.3).
+//! A simulated user: requests the next message of a scenario from a model (google-adk 2.13, `google/adk/evaluation/simulation/llm_backed_user_simulator.py`).
 
 use super::error::{Fault, JudgeError};
 use super::judges::Judges;
