@@ -2,7 +2,7 @@
 //! (power). 1,000 pairs of runs for each row. `cargo bench --bench comparison` prints the tables; `.ci/comparison-table` measures
 //! the main rows with the program itself.
 
-use evaltrail::analysis::{CaseFate, ComparisonRule, DEFAULT_LEVEL, PassCount, PassTable, compare_counts};
+use evaltrail::analysis::{CaseChange, ComparisonRule, DEFAULT_LEVEL, PassCount, PassTable, compare_counts};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -96,7 +96,7 @@ fn reported(attempts: (usize, usize), missing: f64, rates: Rates) -> Reported {
         let tables: Vec<PassTable> = tables.filter(|table| table.before.of.min(table.after.of) > 0).collect();
         let compared = compare_counts(&tables, &ComparisonRule::default());
         let count = |fate| compared.fates.iter().filter(|one| **one == fate).count();
-        let (broke, fixed) = (count(CaseFate::Broke), count(CaseFate::Fixed));
+        let (broke, fixed) = (count(CaseChange::Broke), count(CaseChange::Fixed));
         let is_fall = compared.rate_change.map(|change| change.is_fall());
         found.fell += usize::from(is_fall == Some(true));
         found.broke += usize::from(broke > 0);

@@ -1,6 +1,6 @@
 //! Benchmarks of what triage waits for: groups of failures, comparison of runs, the list of runs.
 
-use evaltrail::analysis::{CaseFate, ComparisonRule, compare_runs, group_failures};
+use evaltrail::analysis::{CaseChange, ComparisonRule, compare_runs, group_failures};
 use evaltrail::domain::{
     AgentSpec, Attempt, AttemptKey, Cause, Criterion, EndedAttempt, JudgeSpec, MetricResult, PlannedCase,
     PlannedCases, PlannedSet, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, Status, UserSpec,
@@ -114,7 +114,7 @@ fn comparing() {
     let began = Instant::now();
     let found = compare_runs(&before, &after, &ComparisonRule::default());
     let time = began.elapsed();
-    assert_eq!(found.of(CaseFate::StillFailing).count(), 10_000_usize.div_ceil(35));
+    assert_eq!(found.of(CaseChange::StillFailing).count(), 10_000_usize.div_ceil(35));
     row("comparing two runs of 10,000 cases", "200 ms", &ms(time));
 }
 

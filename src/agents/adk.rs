@@ -4,7 +4,7 @@ use super::adk_description::AgentDescriptions;
 use super::adk_tools::declared;
 use super::budget::{EVENT, parse_answer};
 use super::remote::{Remote, said};
-use super::{Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
+use super::{Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
 use crate::domain::{ModelError, SentSecrets, TurnEnd};
 use crate::formats::adk::{Event, golden_events, read_event, write_message};
 use crate::process::clock::{Stopwatch, timeout};
@@ -117,10 +117,10 @@ impl Agent for AdkAgent {
         }
     }
 
-    async fn hello(&self) -> AgentHello {
+    async fn hello(&self) -> AgentDescription {
         let info = self.app.info().await.unwrap_or_default();
         let root = info["rootAgentName"].as_str().map(|root| ("root agent", root.to_string()));
-        AgentHello { was_asked: true, about: root.into_iter().collect(), tools: declared(&info) }
+        AgentDescription { was_asked: true, about: root.into_iter().collect(), tools: declared(&info) }
     }
 
     /// Deletes the pinned sessions. Cases that name the same session share it, so it is deleted only when the run ends.

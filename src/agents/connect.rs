@@ -19,7 +19,7 @@ use super::remote::Remote;
 use super::server::{ServedSession, Server};
 use super::sub_agent::SubAgentFolder;
 use super::tools::{Admission, Interception, PluginFolder};
-use super::{Agent, AgentError, AgentHello, ErrorKind, Opening, Replay, Session};
+use super::{Agent, AgentDescription, AgentError, ErrorKind, Opening, Replay, Session};
 use crate::domain::{AgentServer, AgentSpec, Protocol, SentSecrets, ServerSpec, ToolsSpec};
 use crate::process::clock::timeout;
 use async_trait::async_trait;
@@ -79,7 +79,7 @@ impl Agents {
         let place = self.places.lock().await.entry(key).or_default().clone();
         let tried = place.tried.load(Ordering::Acquire);
         let mut connection = place.connection.lock().await;
-        if let Some(agent) = connection.living().await {
+        if let Some(agent) = connection.live_agent().await {
             return Ok(agent);
         }
         let was_waited_for = place.tried.load(Ordering::Acquire) > tried;
@@ -107,7 +107,7 @@ impl Agents {
 
 impl Connection {
     /// The agent if it is connected and its server, if evaltrail started it, still runs.
-    async fn living(&mut self) -> Option<Arc<dyn Agent>> {
+    async fn live_agent(&mut self) -> Option<Arc<dyn Agent>> {
         let agent = self.connected.clone()?;
         let Some(why) = agent.died().await else { return Some(agent) };
         self.connected = None;
@@ -137,7 +137,7 @@ impl Connection {
 }
 
 /// Connects to an agent, and returns what it says about itself. A server that evaltrail starts for it is stopped again.
-pub async fn greet(spec: &AgentSpec, limit: Duration) -> Result<AgentHello, AgentError> {
+pub async fn probe_server(spec: &AgentSpec, limit: Duration) -> Result<AgentDescription, AgentError> {
     let sent = Arc::new(sent_to(spec));
     let agent = masked(connected(spec, limit, &sent).await, &sent)?;
     let hello = agent.hello().await;
@@ -187,7 +187,7 @@ impl Agent for InterceptedAgent {
         Some(self.interception.admit(opening).await)
     }
 
-    async fn hello(&self) -> AgentHello {
+    async fn hello(&self) -> AgentDescription {
         self.agent.hello().await
     }
 
@@ -233,7 +233,7 @@ impl Agent for ServedAgent {
         }
     }
 
-    async fn hello(&self) -> AgentHello {
+    async fn hello(&self) -> AgentDescription {
         self.agent.hello().await
     }
 

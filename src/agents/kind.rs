@@ -19,8 +19,8 @@ pub trait Agent: Debug + Send + Sync {
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError>;
 
     /// What the agent says about itself.
-    async fn hello(&self) -> AgentHello {
-        AgentHello::default()
+    async fn hello(&self) -> AgentDescription {
+        AgentDescription::default()
     }
 
     /// Admits an attempt before it starts, if evaltrail sees the calls of the agent's tools: it may have to wait for others.
@@ -49,7 +49,7 @@ pub trait Agent: Debug + Send + Sync {
 
 /// What an agent says about itself.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct AgentHello {
+pub struct AgentDescription {
     /// Whether the agent was asked. Some protocols have no way to ask without a message.
     pub was_asked: bool,
     /// Facts in words, each under a short name.
@@ -58,7 +58,7 @@ pub struct AgentHello {
     pub tools: Vec<DeclaredTool>,
 }
 
-impl AgentHello {
+impl AgentDescription {
     /// The tools, each with the names of its arguments, in a line; `None` if it declares none.
     pub fn tool_words(&self) -> Option<String> {
         let shown = |(name, arguments): &DeclaredTool| match arguments.is_empty() {

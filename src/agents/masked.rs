@@ -2,7 +2,7 @@
 //! is scored, stored, sent to a judge or shown.
 
 use super::tools::Admission;
-use super::{Agent, AgentError, AgentHello, OnEvent, Opening, Session, Turn, TurnOutcome};
+use super::{Agent, AgentDescription, AgentError, OnEvent, Opening, Session, Turn, TurnOutcome};
 use crate::domain::{AgentSpec, Content, Part, Secrets, SentSecrets};
 use crate::formats::adk::Event;
 use crate::process::secrets_of_environment;
@@ -53,7 +53,7 @@ impl Agent for MaskedAgent {
         Ok(Box::new(MaskedSession { session, id, sent: self.sent.clone() }))
     }
 
-    async fn hello(&self) -> AgentHello {
+    async fn hello(&self) -> AgentDescription {
         let mut hello = self.agent.hello().await;
         let secrets = self.sent.now();
         hello.about.iter_mut().for_each(|(_, words)| secrets.mask_text(words));

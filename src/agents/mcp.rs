@@ -3,7 +3,7 @@
 use super::messages::event_with;
 use super::remote::{Items, Remote, setup, words_of};
 use super::{
-    Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome,
+    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome,
 };
 use crate::domain::{McpSettings, Part};
 use crate::formats::adk::Event;
@@ -26,7 +26,7 @@ const ANSWER: usize = 4 << 20;
 pub(super) struct McpAgent {
     server: Arc<McpServer>,
     /// What the server says about itself.
-    hello: AgentHello,
+    hello: AgentDescription,
 }
 
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl McpAgent {
         (server.tool, server.argument) = chosen(&tools, settings).map_err(setup)?;
         let name = answer["serverInfo"]["name"].as_str().unwrap_or_default().to_string();
         let about = vec![("server", name), ("protocol", version), ("tool", server.tool.clone())];
-        let hello = AgentHello { was_asked: true, about, tools: Vec::new() };
+        let hello = AgentDescription { was_asked: true, about, tools: Vec::new() };
         Ok(McpAgent { server: Arc::new(server), hello })
     }
 }
@@ -178,7 +178,7 @@ async fn answer_among(items: &mut Items<'_>, id: &Value) -> Result<Value, AgentE
 
 #[async_trait]
 impl Agent for McpAgent {
-    async fn hello(&self) -> AgentHello {
+    async fn hello(&self) -> AgentDescription {
         self.hello.clone()
     }
 

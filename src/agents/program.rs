@@ -55,7 +55,7 @@ impl ProgramResult {
 }
 
 /// What a line of output is.
-enum Said {
+enum OutputLine {
     Event(Box<Event>),
     /// The result, with its calls and its response as events.
     Result(Vec<Event>, ProgramResult),
@@ -124,12 +124,12 @@ impl ProgramLines {
                     () = left_its_output_open(&mut program.child) => None,
                 };
                 match said {
-                    Some(Said::Event(event)) => take(*event),
-                    Some(Said::Result(made, result)) => {
+                    Some(OutputLine::Event(event)) => take(*event),
+                    Some(OutputLine::Result(made, result)) => {
                         made.into_iter().for_each(&mut take);
                         return Ok(Some(result));
                     }
-                    Some(Said::Error(why)) => return Err(AgentError::new(ErrorKind::Agent, why)),
+                    Some(OutputLine::Error(why)) => return Err(AgentError::new(ErrorKind::Agent, why)),
                     None => return Ok(None),
                 }
             }
@@ -175,10 +175,10 @@ async fn left_its_output_open(child: &mut Child) {
 async fn next_said(
     stdout: &mut BufReader<ChildStdout>,
     budget: &mut TurnBudget,
-) -> Result<Option<Said>, AgentError> {
+) -> Result<Option<OutputLine>, AgentError> {
     let Some(line) = next_line(stdout, budget).await? else { return Ok(None) };
     let (said, taken) = read_said(&line, budget)?;
-    if !matches!(&said, Said::Event(event) if event.partial) {
+    if !matches!(&said, OutputLine::Event(event) if event.partial) {
         budget.keep(taken + EVENT)?;
     }
     Ok(Some(said))
@@ -211,18 +211,18 @@ async fn next_line(
 }
 
 /// Reads a line, and returns the memory that its values take, in bytes.
-fn read_said(line: &str, budget: &TurnBudget) -> Result<(Said, usize), AgentError> {
+fn read_said(line: &str, budget: &TurnBudget) -> Result<(OutputLine, usize), AgentError> {
     let short: String = line.chars().take(120).collect();
     let no_json = |error| format!("the program wrote a line that is not JSON ({error}): {short}");
     let (value, taken) = budget.parse(line, no_json)?;
-    let said = said_by(&value, &short).map_err(|why| AgentError::new(ErrorKind::Protocol, why))?;
+    let said = parse_line(&value, &short).map_err(|why| AgentError::new(ErrorKind::Protocol, why))?;
     Ok((said, taken))
 }
 
-fn said_by(value: &Value, short: &str) -> Result<Said, String> {
+fn parse_line(value: &Value, short: &str) -> Result<OutputLine, String> {
     if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
         let words = error.as_str().map_or_else(|| error.to_string(), str::to_string);
-        return Ok(Said::Error(words));
+        return Ok(OutputLine::Error(words));
     }
     if value.get("response").is_some() || value.get("predicted_trajectory").is_some() {
         let state = value.get("state").filter(|state| state.is_object()).cloned();
@@ -234,13 +234,13 @@ fn said_by(value: &Value, short: &str) -> Result<Said, String> {
         })?;
         let kept_state = value["kept_state"].as_str().unwrap_or_default().to_string();
         let end = ProgramResult { state, has_all_calls, end, kept_state, ..ProgramResult::default() };
-        return result(value).map(|events| Said::Result(events, end));
+        return result(value).map(|events| OutputLine::Result(events, end));
     }
     let is_event =
         ["author", "content", "errorCode", "error_code"].iter().any(|key| value.get(key).is_some());
     if is_event {
         let event = read_event(value).map_err(|error| format!("an event cannot be read: {error}"))?;
-        return Ok(Said::Event(Box::new(event)));
+        return Ok(OutputLine::Event(Box::new(event)));
     }
     Err(format!("the program wrote a line that is neither an event nor a result: {short}"))
 }
@@ -291,19 +291,19 @@ mod tests {
             r#"{"response": "ok", "predicted_trajectory": [{"tool_name": "t", "tool_input": {"n": 1}}]}"#;
         let budget = TurnBudget::new(1 << 20, &Default::default());
         let read_said = |line: &str| read_said(line, &budget).map(|(said, _)| said);
-        let Ok(Said::Result(events, end)) = read_said(line) else { panic!("a result") };
+        let Ok(OutputLine::Result(events, end)) = read_said(line) else { panic!("a result") };
         assert!(end.has_all_calls && end.state.is_none());
         assert_eq!(events.len(), 2);
         assert!(!events[0].is_final() && events[1].is_final());
         let asks = r#"{"response": "Which one?", "end": "interrupted"}"#;
-        assert!(matches!(read_said(asks), Ok(Said::Result(_, end)) if end.end == TurnEnd::Interrupted));
+        assert!(matches!(read_said(asks), Ok(OutputLine::Result(_, end)) if end.end == TurnEnd::Interrupted));
         assert!(
             read_said(r#"{"response": "", "end": "so"}"#).is_err_and(|why| why.message.contains("\"end\""))
         );
         let blocked = r#"{"response": null, "errorCode": "SAFETY", "errorMessage": "blocked"}"#;
-        let Ok(Said::Result(events, _)) = read_said(blocked) else { panic!("a result") };
+        let Ok(OutputLine::Result(events, _)) = read_said(blocked) else { panic!("a result") };
         assert_eq!(events[0].error.as_ref().unwrap().text(), "SAFETY: blocked");
-        assert!(matches!(read_said(r#"{"error": "no"}"#), Ok(Said::Error(why)) if why == "no"));
+        assert!(matches!(read_said(r#"{"error": "no"}"#), Ok(OutputLine::Error(why)) if why == "no"));
         assert!(read_said("garbage").is_err_and(|why| why.message.contains("not JSON")));
         assert!(read_said("{}").is_err_and(|why| why.message.contains("neither")));
     }

@@ -4,7 +4,7 @@
 use super::messages::history_messages;
 use super::program::ProgramLines;
 use super::{
-    Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome,
+    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome,
 };
 use crate::domain::ProgramSpec;
 use crate::formats::adk::write_content;
@@ -133,8 +133,8 @@ impl Workers {
 
 #[async_trait]
 impl Agent for PythonAgent {
-    async fn hello(&self) -> AgentHello {
-        AgentHello { was_asked: true, about: self.pool.about.clone(), tools: Vec::new() }
+    async fn hello(&self) -> AgentDescription {
+        AgentDescription { was_asked: true, about: self.pool.about.clone(), tools: Vec::new() }
     }
 
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {

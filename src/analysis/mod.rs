@@ -20,7 +20,7 @@ mod sum_of_counts;
 mod trends;
 
 pub use compare::{
-    CaseFate, ChangedCondition, ComparedCase, ComparedCounts, ComparedMetric, OutcomeTest, OverallChange,
+    CaseChange, ChangedCondition, ComparedCase, ComparedCounts, ComparedMetric, OutcomeTest, OverallChange,
     RateChange, RunComparison, RunConditions, RunToCompare, ScoreTest, cases_words, compare_counts,
     compare_runs, expectation_in_file, expectation_of, p_words,
 };

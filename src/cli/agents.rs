@@ -7,7 +7,7 @@ use super::agents_init;
 use super::args::{AgentCheckArgs, AgentsArgs, AgentsCommand, ColorWhen};
 use super::output::{paint, say, say_json, tell};
 use super::trust;
-use crate::agents::{AgentHello, TemplateProbe, greet, probe_template};
+use crate::agents::{AgentDescription, TemplateProbe, probe_server, probe_template};
 use crate::config::is_agent_address;
 use crate::domain::{AgentSpec, ToolsSpec, clean, clean_line, value_text};
 use crate::runner::{ListedAgent, agent_questions, list_agents, tools_of_chat};
@@ -51,7 +51,7 @@ async fn list(args: &AgentsArgs) -> anyhow::Result<Exit> {
     for one in &found {
         say(&format!("{}  {}", paint.bold(&clean_line(&one.name)), clean_line(&one.label())));
         say(&paint.faint(&format!("  {}", clean_line(&one.state))));
-        if let Some(line) = one.hello.as_ref().and_then(AgentHello::tool_words) {
+        if let Some(line) = one.hello.as_ref().and_then(AgentDescription::tool_words) {
             say(&paint.faint(&format!("  {}", clean_line(&line))));
         }
     }
@@ -83,7 +83,7 @@ async fn check_one(args: &AgentCheckArgs) -> anyhow::Result<Exit> {
     let paint = paint(ColorWhen::Auto);
     say(&format!("{}  {}", paint.bold(&clean_line(&name)), clean_line(&spec.label())));
     let began = Instant::now();
-    let hello = match greet(&spec, CHECKS_WITHIN).await {
+    let hello = match probe_server(&spec, CHECKS_WITHIN).await {
         Ok(hello) => hello,
         Err(error) => {
             tell(&clean(&error.message));

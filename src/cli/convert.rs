@@ -5,7 +5,7 @@ use super::addresses::fill_output;
 use super::args::{ConvertArgs, ConvertTo};
 use super::output::{plural, tell};
 use crate::domain::clean_line;
-use crate::formats::{Converted, Fresh, SetFile, Target, adk, convert as convert_cases};
+use crate::formats::{ConversionInputs, Converted, SetFile, Target, adk, convert as convert_cases};
 use crate::workspace::{Workspace, open_set, read_text};
 use anyhow::{Context, bail};
 use std::path::Path;
@@ -37,7 +37,7 @@ pub(super) fn convert(args: ConvertArgs) -> anyhow::Result<Exit> {
     };
     let mut id = || uuid::Uuid::new_v4().to_string();
     let now = jiff::Timestamp::now().as_microsecond() as f64 / 1e6;
-    let mut fresh = Fresh { set_id: stem(&args.output), now, id: &mut id, session };
+    let mut fresh = ConversionInputs { set_id: stem(&args.output), now, id: &mut id, session };
     let converted = convert_cases(&file, target, &mut fresh);
     if converted.cases == 0 {
         converted.problems.iter().for_each(|problem| tell(&clean_line(&problem.to_string())));

@@ -19,7 +19,7 @@ const JUDGING_ENDS_WITHIN: Duration = Duration::from_secs(1);
 
 /// Carries a run out to its end, and returns its state and whether it was interrupted. No attempts are started after
 /// `fail_fast` attempts did not pass, or after another machine took over the shard that is uploaded.
-pub(super) async fn carry_to_the_end(
+pub(super) async fn run_to_completion(
     args: &CaseArgs,
     run: Run,
     (fail_fast, mut uploader): (Option<usize>, Option<&mut Uploader>),

@@ -5,15 +5,15 @@ use super::Exit;
 use super::addresses::{address_in, copy_runs, say_when_slow, title_of_copy};
 use super::args::CaseArgs;
 use super::output::{plural, tell};
-use super::uploader::{ClaimedShard, Heartbeat, Held, OtherRuns, Uploaded, Uploader};
+use super::uploader::{ClaimedShard, ClaimedWork, Heartbeat, OtherRuns, Uploaded, Uploader};
 use crate::buckets::{Bucket, BucketAddress};
 use crate::domain::{PlannedCases, RunPlan, RunState, Shard, clean_line};
 use crate::history::{MergedRun, done_by_earlier_runs, merge_one_shard, merge_shards};
 use crate::process::host_name;
 use crate::runner::{Prepared, Stamp};
 use crate::store::{
-    CaseQueue, Claimant, Claimed, CopyError, MOST_QUEUED, RunKey, claim, fingerprint, mark_place, run_path,
-    shard_claim_name, whole_plan_text,
+    CaseQueue, ClaimOutcome, Claimant, CopyError, MOST_QUEUED, RunKey, claim, fingerprint, mark_place,
+    run_path, shard_claim_name, whole_plan_text,
 };
 use anyhow::{Context, bail};
 use std::collections::HashSet;
@@ -100,10 +100,10 @@ pub(super) fn claim_shard(
         ));
     };
     match claim(&runs, &name, &claimant(cases.lease), cases.lease, waits)? {
-        Claimed::Done(_) => {
+        ClaimOutcome::Done(_) => {
             Ok(ShardClaim::Nothing(exit_of_complete(cases, (&address, shard), prepared, &whole)?))
         }
-        Claimed::Taken(who) => {
+        ClaimOutcome::Taken(who) => {
             tell(&format!(
                 "{} is being run by {}; this process does nothing",
                 shard.words(),
@@ -111,8 +111,8 @@ pub(super) fn claim_shard(
             ));
             Ok(ShardClaim::Nothing(Exit::UsageError))
         }
-        Claimed::Won(claim, is_continued) => {
-            let heartbeat = Heartbeat::start(Held::Shard(claim.clone()))?;
+        ClaimOutcome::Won(claim, is_continued) => {
+            let heartbeat = Heartbeat::start(ClaimedWork::Shard(claim.clone()))?;
             let mut claimed = ClaimedShard { address, claim, shard, continued: None };
             if is_continued {
                 let left_out = leave_out_done(&mut claimed, prepared, &whole);
@@ -209,7 +209,7 @@ pub(super) fn join_queue(
     }
     let queue = Arc::new(CaseQueue::new(&runs, &digest, &plan.run_id, plan.cases.len(), cases.lease));
     queue.beat()?;
-    let heartbeat = Heartbeat::start(Held::Cases(queue.clone(), plan.options.repeat))?;
+    let heartbeat = Heartbeat::start(ClaimedWork::Cases(queue.clone(), plan.options.repeat))?;
     let run = run_path(workspace, &plan.run_id);
     let uploader = Uploader::start(&runs, Uploaded::Cases(queue.clone()), heartbeat, &run)?;
     prepared.queue = Some(queue);

@@ -4,7 +4,7 @@ use super::addresses::{can_write_output, fill_result};
 use super::args::{CaseArgs, ReportTo, RunArgs, ScoreArgs};
 use super::exit_code::{Tolerated, baseline, exit_of, is_counted_change};
 use super::find_run::find_run;
-use super::live_run::carry_to_the_end;
+use super::live_run::run_to_completion;
 use super::output::{json_output, paint, say, tell};
 use super::paths::{open_targets, place_of, targets};
 use super::push::{ShardClaim, claim_shard, join_queue, merged_runs};
@@ -54,7 +54,7 @@ pub(super) fn run_selected(
             request.options.gate.name()
         );
     }
-    let how = How {
+    let how = RunMode {
         run: Some(args),
         resume: args.resume,
         record: args.record.clone(),
@@ -62,7 +62,7 @@ pub(super) fn run_selected(
         agent: args.agent.clone(),
         fail_fast: args.fail_fast.map(|count| count as usize),
     };
-    carry_out(cases, how, workspace, request)
+    execute_run(cases, how, workspace, request)
 }
 
 /// `evaltrail score`: like `run`, with saved responses instead of an agent.
@@ -73,7 +73,7 @@ pub(super) fn score(args: ScoreArgs) -> anyhow::Result<Exit> {
     let jobs = cases.jobs.unwrap_or(defaults.jobs);
     let options = of_shard(cases, RunOptions { jobs, ..defaults })?;
     let request = Request { saved: true, options, ..request(cases, &workspace, selections)? };
-    carry_out(cases, How::default(), &workspace, request)
+    execute_run(cases, RunMode::default(), &workspace, request)
 }
 
 /// The options of the part of a run that this machine executes, or of the whole run. A part that the environment tells is
@@ -98,7 +98,7 @@ fn of_shard(cases: &CaseArgs, options: RunOptions) -> anyhow::Result<RunOptions>
 
 /// The options that only `run` has.
 #[derive(Default)]
-struct How<'a> {
+struct RunMode<'a> {
     /// The arguments of `run`.
     run: Option<&'a RunArgs>,
     resume: bool,
@@ -146,7 +146,12 @@ fn request(cases: &CaseArgs, workspace: &Workspace, selections: Vec<Selection>) 
     })
 }
 
-fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request) -> anyhow::Result<Exit> {
+fn execute_run(
+    cases: &CaseArgs,
+    how: RunMode,
+    workspace: &Workspace,
+    request: Request,
+) -> anyhow::Result<Exit> {
     if request.selections.iter().all(|selection| selection.cases.as_ref().is_some_and(Vec::is_empty)) {
         tell(match cases.changed {
             true => "no selected case changed since its latest result: there is nothing to run",
@@ -185,7 +190,7 @@ fn carry_out(cases: &CaseArgs, how: How, workspace: &Workspace, request: Request
         runner::start(prepared, resumed, &workspace.root)
     };
     let (mut state, interrupted) =
-        runtimes.run(carry_to_the_end(cases, run, (how.fail_fast, uploader.as_deref_mut())))?;
+        runtimes.run(run_to_completion(cases, run, (how.fail_fast, uploader.as_deref_mut())))?;
     runtimes.end_within(Duration::from_secs(2));
     // That of the part that this machine ran: a merged run is not stored here.
     let rerun = rerun_command(cases, how.run, &state.plan.run_id);

@@ -27,33 +27,33 @@ const BEGINS_WITHIN: Duration = Duration::from_secs(30);
 
 /// What this process holds, so that other machines leave it alone.
 #[derive(Clone)]
-pub(super) enum Held {
+pub(super) enum ClaimedWork {
     /// A shard.
     Shard(Claim),
     /// Cases of a queue, each of which has so many attempts.
     Cases(Arc<CaseQueue>, u32),
 }
 
-impl Held {
-    fn beat_every(&self) -> Duration {
+impl ClaimedWork {
+    fn heartbeat_interval(&self) -> Duration {
         match self {
-            Held::Shard(claim) => claim.beat_every(),
-            Held::Cases(queue, _) => queue.beat_every(),
+            ClaimedWork::Shard(claim) => claim.heartbeat_interval(),
+            ClaimedWork::Cases(queue, _) => queue.heartbeat_interval(),
         }
     }
 
     fn upload_every(&self) -> Duration {
         match self {
-            Held::Shard(claim) => claim.beat_every().min(EVERY),
-            Held::Cases(queue, _) => (queue.beat_every() / 2).min(EVERY_OF_QUEUE),
+            ClaimedWork::Shard(claim) => claim.heartbeat_interval().min(EVERY),
+            ClaimedWork::Cases(queue, _) => (queue.heartbeat_interval() / 2).min(EVERY_OF_QUEUE),
         }
     }
 
     /// Writes a heartbeat. Returns `false` if another machine has taken over.
     fn beat(&mut self) -> Result<bool, BucketError> {
         match self {
-            Held::Shard(claim) => claim.beat(),
-            Held::Cases(queue, _) => queue.beat().map(|()| true),
+            ClaimedWork::Shard(claim) => claim.beat(),
+            ClaimedWork::Cases(queue, _) => queue.beat().map(|()| true),
         }
     }
 
@@ -72,7 +72,7 @@ impl Held {
 
     /// Marks the cases of a queue as done of which these attempts are uploaded.
     fn mark(&self, sent: &[AttemptKey]) -> Result<(), PushError> {
-        if let Held::Cases(queue, repeat) = self {
+        if let ClaimedWork::Cases(queue, repeat) = self {
             queue.uploaded(sent, *repeat)?;
         }
         Ok(())
@@ -85,7 +85,7 @@ fn warn(error: &dyn std::fmt::Display) {
 
 /// Writes heartbeats on a thread of its own, until it is dropped.
 pub(super) struct Heartbeat {
-    held: Held,
+    held: ClaimedWork,
     /// Dropped to end the thread.
     stop: Sender<()>,
     /// Ends with `false` if another machine has taken over.
@@ -96,7 +96,7 @@ pub(super) struct Heartbeat {
 }
 
 impl Heartbeat {
-    pub(super) fn start(held: Held) -> std::io::Result<Heartbeat> {
+    pub(super) fn start(held: ClaimedWork) -> std::io::Result<Heartbeat> {
         let (stop, stopped) = channel();
         let (says_stop, stops) = tokio::sync::mpsc::channel(2);
         let (mut beating, says) = (held.clone(), says_stop.clone());
@@ -111,7 +111,7 @@ impl Heartbeat {
                     // It is tried again with the next one; the upload reports errors of the store.
                     Err(_) => {}
                 }
-                if stopped.recv_timeout(beating.beat_every()) != Err(RecvTimeoutError::Timeout) {
+                if stopped.recv_timeout(beating.heartbeat_interval()) != Err(RecvTimeoutError::Timeout) {
                     return true;
                 }
             }
@@ -265,7 +265,7 @@ fn wait_for_upload(
 
 /// Uploads a run until it is told to stop, and then the rest.
 fn upload(
-    held: &Held,
+    held: &ClaimedWork,
     mut push: RunPush,
     stopped: &Receiver<()>,
     says: &tokio::sync::mpsc::Sender<String>,

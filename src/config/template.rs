@@ -1,4 +1,4 @@
-//! Vertex's prompt templates (`facts/vertex-and-protocols.md` 1.6): sections in a fixed order, joined to one prompt.
+//! Vertex's prompt templates (`PointwiseMetricPromptTemplate` of google-cloud-aiplatform): sections in a fixed order, joined to one prompt.
 
 use crate::domain::JudgeTemplate;
 use serde::Deserialize;
@@ -20,7 +20,7 @@ pub(super) struct RawTemplate {
     system_instruction: Option<String>,
     judge_model: Option<String>,
     samples: Option<u32>,
-    direction: Option<Better>,
+    direction: Option<BetterScores>,
     baseline: Option<String>,
     flip: Option<bool>,
     pub(super) threshold: Option<f64>,
@@ -28,7 +28,7 @@ pub(super) struct RawTemplate {
 
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Better {
+enum BetterScores {
     Higher,
     Lower,
 }
@@ -59,7 +59,7 @@ impl RawTemplate {
             system: self.system_instruction,
             model: self.judge_model,
             samples: self.samples,
-            lower_is_better: self.direction == Some(Better::Lower),
+            lower_is_better: self.direction == Some(BetterScores::Lower),
             flip: baseline.is_some() && self.flip.unwrap_or(true),
             baseline,
         })

@@ -1,6 +1,6 @@
 //! One repetition of a case in a run.
 
-use super::{Invocation, MetricResult, Rubric, Spent, Status, ToolUse, Variant};
+use super::{Invocation, JudgeUsage, MetricResult, Rubric, Status, ToolUse, Variant};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -79,7 +79,7 @@ pub struct Attempt {
     pub tool_use: Option<ToolUse>,
     /// The cost of the simulated user's messages; `None` if there is no such user, or no response was needed for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub user_spent: Option<Spent>,
+    pub user_spent: Option<JudgeUsage>,
 }
 
 impl Attempt {

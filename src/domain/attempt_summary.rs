@@ -1,8 +1,8 @@
 //! The summary of an attempt: what lists, filters and tables need of it.
 
 use super::{
-    Attempt, AttemptKey, Cause, Finding, FindingRule, Invocation, MetricResult, ModelError, Score, Spent,
-    Status, ToolCounts, ToolUse, TurnEnd,
+    Attempt, AttemptKey, Cause, Finding, FindingRule, Invocation, JudgeUsage, MetricResult, ModelError,
+    Score, Status, ToolCounts, ToolUse, TurnEnd,
 };
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ pub struct AttemptSummary {
     /// How much the samples of a judge disagree: the highest share of outvoted samples of any metric.
     pub disagreement: f64,
     /// The cost of judging, if a judge was used.
-    pub spent: Option<Spent>,
+    pub spent: Option<JudgeUsage>,
     /// The number of expected turns.
     pub expected_turns: usize,
     /// The number of actual turns.
@@ -267,7 +267,10 @@ impl Attempt {
             asked: self.asked.clone(),
             unsteady: is_unsteady(&self.metrics),
             disagreement: judgements().map(|judgement| judgement.disagreement()).fold(0.0, f64::max),
-            spent: judgements().map(|judgement| judgement.spent).chain(self.user_spent).reduce(Spent::and),
+            spent: judgements()
+                .map(|judgement| judgement.spent)
+                .chain(self.user_spent)
+                .reduce(JudgeUsage::and),
             expected_turns: self.expected.len(),
             actual_turns: self.actual.len(),
             first_failed_turn: first_failed_turn(self),

@@ -14,7 +14,7 @@ pub struct Judgement {
     pub questions: Vec<Asked>,
     /// Requests, tokens and cost.
     #[serde(default)]
-    pub spent: Spent,
+    pub spent: JudgeUsage,
     /// For each sample, the score if it were the only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alone: Vec<Option<Score>>,
@@ -162,7 +162,7 @@ impl Sample {
 
 /// Requests, tokens and cost of a judge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Spent {
+pub struct JudgeUsage {
     /// Responses that were requested.
     pub asked: u32,
     /// Responses that came from the cache.
@@ -183,10 +183,10 @@ pub struct Spent {
     pub cost: Option<f64>,
 }
 
-impl Spent {
+impl JudgeUsage {
     /// The sum of both.
-    pub fn and(self, other: Spent) -> Spent {
-        Spent {
+    pub fn and(self, other: JudgeUsage) -> JudgeUsage {
+        JudgeUsage {
             asked: self.asked.saturating_add(other.asked),
             cached: self.cached.saturating_add(other.cached),
             missing: self.missing.saturating_add(other.missing),
@@ -203,8 +203,8 @@ impl Spent {
     }
 
     /// What was spent after `before`, which is a part of it.
-    pub fn since(self, before: Spent) -> Spent {
-        Spent {
+    pub fn since(self, before: JudgeUsage) -> JudgeUsage {
+        JudgeUsage {
             asked: self.asked.saturating_sub(before.asked),
             cached: self.cached.saturating_sub(before.cached),
             missing: self.missing.saturating_sub(before.missing),
@@ -217,10 +217,10 @@ impl Spent {
     }
 
     /// The amounts times a factor, rounded.
-    pub fn times(self, factor: f64) -> Spent {
+    pub fn times(self, factor: f64) -> JudgeUsage {
         let of = |count: u32| (f64::from(count) * factor).round() as u32;
         let tokens = |count: u64| (count as f64 * factor).round() as u64;
-        Spent {
+        JudgeUsage {
             asked: of(self.asked),
             cached: of(self.cached),
             missing: of(self.missing),

@@ -13,8 +13,8 @@ pub struct MatchRule {
     /// How each argument is compared, by its name; dots separate the keys of nested objects, `*` matches any name.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub args: Map<String, Value>,
-    /// How arguments that are not listed are compared: exactly when `None` or `"exact"`, not at all when
-    /// `"ignore"`.
+    /// How arguments that are not listed are compared: exactly when `None` or `"exact"`, not at all when `"ignore"`; with
+    /// `"superset"` the call may have more than the expected one, with `"subset"` fewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others: Option<String>,
     /// Arguments that may be absent when they have this value.
@@ -124,7 +124,7 @@ impl MatchRule {
     }
 
     /// Parses a rule that the user typed: `TOOL ARGUMENT HOW [VALUE]`, or
-    /// `TOOL optional|forbidden|required|after TOOL …|max N|min N`.
+    /// `TOOL optional|forbidden|required|forbidden after TOOL …|max N|min N`.
     pub fn parse(text: &str) -> Result<MatchRule, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let rule = |tool: &str| MatchRule { tool: tool.into(), ..MatchRule::default() };
@@ -136,7 +136,7 @@ impl MatchRule {
             [tool, "optional"] => Ok(MatchRule { optional: true, ..rule(tool) }),
             [tool, "forbidden"] => Ok(MatchRule { forbidden: true, ..rule(tool) }),
             [tool, "required"] => Ok(MatchRule { required: true, ..rule(tool) }),
-            [tool, "after", names @ ..] if !names.is_empty() => {
+            [tool, "forbidden", "after", names @ ..] if !names.is_empty() => {
                 let after = names.iter().map(|name| name.to_string()).collect();
                 Ok(MatchRule { forbidden: true, after: Some(after), ..rule(tool) })
             }
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(words("t unit default C").unwrap(), "t: unit default C");
         assert_eq!(words("t n default \"1\"").unwrap(), "t: n default \"1\"");
         assert_eq!(words("t required").unwrap(), "t: required");
-        assert_eq!(words("t after a b_*").unwrap(), "t: forbidden after a, b_*");
+        assert_eq!(words("t forbidden after a b_*").unwrap(), "t: forbidden after a, b_*");
         for word in WORDS {
             assert_eq!(words(&format!("t n {word}")).unwrap(), format!("t: n {word}"));
         }

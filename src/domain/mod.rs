@@ -92,7 +92,7 @@ pub use ids::{eval_id_error, free_id, set_id_error};
 pub use intermediate::IntermediateResponse;
 pub use invocation::{DetailsSource, Durations, Invocation, InvocationEvent, Trajectory, TurnEnd, Usage};
 pub use judge::{JudgeSpec, Provider, Reading};
-pub use judgement::{Asked, Judgement, QuestionId, Sample, Spent};
+pub use judgement::{Asked, JudgeUsage, Judgement, QuestionId, Sample};
 pub use matcher::{MatchRule, has_null};
 pub use model_error::ModelError;
 pub use notes::{CaseNotes, Quarantine, Variant, is_day};

@@ -1,7 +1,7 @@
 //! A run as data: the plan, the events, and the result of each attempt.
 
 use super::{
-    AgentSpec, Criterion, EndedAttempt, Gate, JudgeSpec, PlannedCases, Shard, Spent, ToolsSpec, UserSpec,
+    AgentSpec, Criterion, EndedAttempt, Gate, JudgeSpec, JudgeUsage, PlannedCases, Shard, ToolsSpec, UserSpec,
 };
 use crate::domain::AttemptKey;
 use serde::{Deserialize, Serialize};
@@ -259,7 +259,7 @@ pub enum RunEvent {
     /// An attempt was cancelled before it ended; a resume runs it again.
     Dropped(AttemptKey),
     /// What judges spent on attempts that were cancelled. Their responses are cached.
-    SpentOnCancelled(Spent),
+    SpentOnCancelled(JudgeUsage),
     /// The run was paused (`true`: no new attempts start) or continued (`false`).
     Paused(bool),
     /// The run is being cancelled.

@@ -1,7 +1,7 @@
 //! The state of a run, computed from its events. Live, resumed and loaded runs share this code.
 
 use super::{
-    AttemptKey, CancelReason, EndedAttempt, FinishedAttempts, Gate, Progress, RunEvent, RunPlan, Spent,
+    AttemptKey, CancelReason, EndedAttempt, FinishedAttempts, Gate, JudgeUsage, Progress, RunEvent, RunPlan,
     Status, Transcript,
 };
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub struct RunState {
     /// Attempts that were cancelled before they ended, in that order. A resume runs them again.
     pub cancelled: Vec<AttemptKey>,
     /// What judges spent on attempts that were cancelled.
-    pub spent_on_cancelled: Spent,
+    pub spent_on_cancelled: JudgeUsage,
     /// Counts over all attempts.
     pub totals: Totals,
     /// Whether the run is paused: no new attempts start.
@@ -171,7 +171,7 @@ impl RunState {
             cancelled: Vec::new(),
             totals: Totals::default(),
             paused: false,
-            spent_on_cancelled: Spent::default(),
+            spent_on_cancelled: JudgeUsage::default(),
             cancelling: None,
             warnings: Vec::new(),
             ended: None,
@@ -194,9 +194,9 @@ impl RunState {
     }
 
     /// What the judges spent, also on attempts that were cancelled; `None` if none was requested.
-    pub fn spent(&self) -> Option<Spent> {
-        let of_cancelled = Some(self.spent_on_cancelled).filter(|spent| *spent != Spent::default());
-        self.finished.iter().filter_map(|attempt| attempt.spent).chain(of_cancelled).reduce(Spent::and)
+    pub fn spent(&self) -> Option<JudgeUsage> {
+        let of_cancelled = Some(self.spent_on_cancelled).filter(|spent| *spent != JudgeUsage::default());
+        self.finished.iter().filter_map(|attempt| attempt.spent).chain(of_cancelled).reduce(JudgeUsage::and)
     }
 
     /// Applies one event. Invalid events (an unknown case) are ignored.
@@ -447,12 +447,12 @@ mod tests {
     fn sums_contain_what_was_spent_on_attempts_that_were_cancelled() {
         let mut state = RunState::new(plan(2, 1));
         assert_eq!(state.spent(), None);
-        let spent = |asked| Spent { asked, cost: Some(0.5), ..Spent::default() };
+        let spent = |asked| JudgeUsage { asked, cost: Some(0.5), ..JudgeUsage::default() };
         let attempt =
             Attempt { user_spent: Some(spent(1)), ..Attempt::blank(AttemptKey { case: 0, attempt: 1 }, "x") };
         state.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
         state.apply(RunEvent::SpentOnCancelled(spent(2)));
-        assert_eq!(state.spent(), Some(Spent { asked: 3, cost: Some(1.0), ..Spent::default() }));
+        assert_eq!(state.spent(), Some(JudgeUsage { asked: 3, cost: Some(1.0), ..JudgeUsage::default() }));
     }
 
     #[test]

@@ -40,14 +40,14 @@ pub(crate) fn tick(model: &mut Model, now: f64) {
 /// Quits. Asks for confirmation first if a run would be interrupted or unsaved work lost.
 pub(crate) fn quit(model: &mut Model) -> Vec<Effect> {
     let asked = model.dialog::<Confirm>().is_some_and(|confirm| confirm.then == Confirmed::Quit);
-    match what_would_end(model).filter(|_| !asked) {
+    match quit_warning(model).filter(|_| !asked) {
         Some((title, line)) => confirm::open(model, title, vec![line.into()], Confirmed::Quit),
         None => vec![Effect::Terminal(TerminalEffect::Quit)],
     }
 }
 
 /// What quitting would interrupt or lose: the question, and an explanation.
-fn what_would_end(model: &Model) -> Option<(&'static str, &'static str)> {
+fn quit_warning(model: &Model) -> Option<(&'static str, &'static str)> {
     match &model.view.screen {
         Screen::Edit(edit) if edit.is_changed() => {
             return Some(("The case is not saved. Quit?", "The changes in the editor are lost."));

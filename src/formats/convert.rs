@@ -33,7 +33,7 @@ pub struct Converted {
 }
 
 /// External inputs of a conversion: the set's new id, the time, and new ids for turns without one.
-pub struct Fresh<'a> {
+pub struct ConversionInputs<'a> {
     /// The set's id.
     pub set_id: String,
     /// Unix seconds.
@@ -45,7 +45,7 @@ pub struct Fresh<'a> {
 }
 
 /// Converts every case that can be read.
-pub fn convert(file: &SetFile, target: Target, fresh: &mut Fresh) -> Converted {
+pub fn convert(file: &SetFile, target: Target, fresh: &mut ConversionInputs) -> Converted {
     let mut out = Converted::default();
     let mut written = Vec::new();
     for at in 0..file.len() {
@@ -71,7 +71,7 @@ pub fn convert(file: &SetFile, target: Target, fresh: &mut Fresh) -> Converted {
 }
 
 /// Properties of the set itself for which the target has no field.
-fn lost_of_set(file: &SetFile, target: Target, fresh: &Fresh) -> Vec<String> {
+fn lost_of_set(file: &SetFile, target: Target, fresh: &ConversionInputs) -> Vec<String> {
     let head = &file.head;
     let mut lost = Vec::new();
     match target {
@@ -92,7 +92,7 @@ fn lost_of_set(file: &SetFile, target: Target, fresh: &Fresh) -> Vec<String> {
 fn one(
     mut case: EvalCase,
     target: Target,
-    fresh: &mut Fresh,
+    fresh: &mut ConversionInputs,
     lost: &mut BTreeMap<String, usize>,
 ) -> Result<Value, SchemaProblem> {
     case.session_input = case.session_input.or_else(|| fresh.session.clone());
@@ -189,7 +189,7 @@ fn keep_saved(case: &mut EvalCase) {
     }
 }
 
-fn eval_set(file: &SetFile, cases: Vec<Value>, fresh: &Fresh) -> String {
+fn eval_set(file: &SetFile, cases: Vec<Value>, fresh: &ConversionInputs) -> String {
     let head = &file.head;
     let mut set = Map::new();
     set.insert("eval_set_id".into(), fresh.set_id.clone().into());

@@ -5,7 +5,8 @@ pub const LARGEST_LINE: usize = 32 << 20;
 
 /// Errors: the line is longer than [`LARGEST_LINE`]; the message has its size and the limit.
 pub fn check_line_size(line: &str) -> Result<(), String> {
-    let mega = |bytes: usize| bytes >> 20;
+    // Rounded up, so that a size above the limit is not shown as the limit.
+    let mega = |bytes: usize| bytes.div_ceil(1 << 20);
     match line.len() > LARGEST_LINE {
         true => Err(format!("the line has {} MB; the limit is {} MB", mega(line.len()), mega(LARGEST_LINE))),
         false => Ok(()),

@@ -42,7 +42,7 @@ pub use agents_cli::{AGENTS_CLI_CONFIGS, ConfiguredKind, ConfiguredMetric, read_
 pub use answers::{RecordedResponses, read_responses};
 pub use chat_log::{LoggedChat, read_chat_log};
 pub use check_rows::check_rows;
-pub use convert::{Converted, Fresh, Target, convert};
+pub use convert::{ConversionInputs, Converted, Target, convert};
 pub use document::Head;
 pub use dotenv::read_dotenv;
 pub use edit::{

@@ -173,7 +173,9 @@ fn is_result_without_metadata(head: &str) -> bool {
     let head = head.trim_start_matches('\u{FEFF}').trim_start();
     let keys = if head.starts_with('{') { index::first_keys(head) } else { Vec::new() };
     let has = |key: &str| keys.iter().any(|other| other == key);
-    has("eval_case_results") && !has("metadata") && !has("eval_set_id")
+    // The value of the last key may be cut.
+    let has_metadata = has("metadata") && keys.last().is_none_or(|key| key != "metadata");
+    has("eval_case_results") && !has_metadata && !has("eval_set_id")
 }
 
 /// An `EvaluationResult` that evaltrail wrote, by a part of its text with its metadata.

@@ -238,7 +238,7 @@ mod tests {
     fn mistakes_name_the_line() {
         assert!(read_recording("{\"turns\": []}\n{oops").unwrap_err().starts_with("line 2: column 2"));
         let text = format!("{{\"turns\": []}}\n{{\"turns\": [], \"eval_id\": \"{}\"}}", "a".repeat(33 << 20));
-        assert_eq!(read_recording(&text).unwrap_err(), "line 2: the line has 33 MB; the limit is 32 MB");
+        assert_eq!(read_recording(&text).unwrap_err(), "line 2: the line has 34 MB; the limit is 32 MB");
     }
 
     #[test]

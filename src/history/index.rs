@@ -6,7 +6,7 @@ use super::criteria::{DecidingMetrics, criteria_id, scoring_of};
 use super::outcomes::OutcomesCache;
 use crate::analysis::PassRateCollector;
 use crate::domain::{
-    AttemptKey, AttemptSummary, Criterion, InMemory, PlannedSet, RunBy, RunPlan, RunRef, Shard, Spent,
+    AttemptKey, AttemptSummary, Criterion, InMemory, JudgeUsage, PlannedSet, RunBy, RunPlan, RunRef, Shard,
     Totals, rfc3339, stored_path, unix_seconds,
 };
 use crate::formats::adk::{ResultFile, app_history, storage_history};
@@ -52,7 +52,7 @@ pub struct RunHead {
     /// results.
     pub duration_s: Option<f64>,
     /// What its judges spent, if one was used.
-    pub spent: Option<Spent>,
+    pub spent: Option<JudgeUsage>,
     /// The only turn that was run, from 1; all turns when `None`.
     pub turn: Option<u32>,
     /// The number of planned attempts.

@@ -3,7 +3,8 @@
 
 use super::resume::{decisive_differences, same_cases};
 use crate::domain::{
-    AttemptKey, EndedAttempt, RunEvent, RunOptions, RunPlan, RunState, Shard, ShardBy, Spent, unix_seconds,
+    AttemptKey, EndedAttempt, JudgeUsage, RunEvent, RunOptions, RunPlan, RunState, Shard, ShardBy,
+    unix_seconds,
 };
 use crate::store::{
     JournalError, JournalLines, LoadedRun, RunFolder, RunKey, WholePlan, fingerprint, load_run,
@@ -353,9 +354,11 @@ fn copied(
             state.apply(RunEvent::Finished(ended));
         }
     }
-    let of_cancelled =
-        shards.iter().map(|shard| shard.run.state.spent_on_cancelled).fold(Spent::default(), Spent::and);
-    if of_cancelled != Spent::default() {
+    let of_cancelled = shards
+        .iter()
+        .map(|shard| shard.run.state.spent_on_cancelled)
+        .fold(JudgeUsage::default(), JudgeUsage::and);
+    if of_cancelled != JudgeUsage::default() {
         folder.append_spent_on_cancelled(of_cancelled)?;
         state.apply(RunEvent::SpentOnCancelled(of_cancelled));
     }

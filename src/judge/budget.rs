@@ -1,7 +1,7 @@
 //! The cost of judging, and its limit.
 
 use super::error::{Fault, JudgeError};
-use crate::domain::{JudgeSpec, Spent};
+use crate::domain::{JudgeSpec, JudgeUsage};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
@@ -125,10 +125,10 @@ impl Budget {
     }
 
     /// The requests that were cancelled after they were sent, with their estimated cost.
-    pub(super) fn cancelled(&self) -> Spent {
+    pub(super) fn cancelled(&self) -> JudgeUsage {
         let account = self.account();
         let cost = self.prices.filter(|_| account.cancelled > 0).map(|_| account.cancelled_cost);
-        Spent { cancelled: account.cancelled, cost, ..Spent::default() }
+        JudgeUsage { cancelled: account.cancelled, cost, ..JudgeUsage::default() }
     }
 
     /// Waits until a request with a prompt of this many characters may be sent. The cost of requests in flight is
@@ -212,7 +212,7 @@ mod tests {
         cancelled.sent();
         drop(cancelled);
         let estimate = budget.cost(1000, 500);
-        assert_eq!(budget.cancelled(), Spent { cancelled: 1, cost: estimate, ..Spent::default() });
+        assert_eq!(budget.cancelled(), JudgeUsage { cancelled: 1, cost: estimate, ..JudgeUsage::default() });
         let mut last = std::pin::pin!(budget.reserve(0));
         let std::task::Poll::Ready(Err(error)) = poll_once(last.as_mut()) else {
             panic!("the limit is reached, because the cancelled request is charged")

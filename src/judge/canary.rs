@@ -1,5 +1,4 @@
-//! A check of the judge itself: responses that no judge should find valid, and one that every judge should
-//! (`facts/reliability.md` I).
+//! A check of the judge itself: responses that no judge should find valid, and one that every judge should.
 
 use super::{Judges, JudgingObserver};
 use crate::domain::{Content, Criterion, Invocation, MetricResult, Trajectory};

@@ -1,5 +1,5 @@
 //! The address and the key of a model, from the configuration, the model's name and the environment. Names are
-//! resolved as in ADK (`facts/adk.md` 4.3).
+//! resolved as in ADK (`google/adk/models/registry.py`).
 
 use super::error::{Fault, JudgeError};
 use super::secret::Secret;
@@ -204,7 +204,7 @@ fn address(
     }
 }
 
-/// The host of a location (`facts/vertex-and-protocols.md` 5.1).
+/// The host of a location, as the client google-genai computes it.
 pub(super) fn vertex_host(location: &str) -> String {
     match location {
         "global" | "" => "https://aiplatform.googleapis.com".into(),

@@ -11,7 +11,7 @@ use super::published::{PublishedPrompts, RETRY_AFTER_FAILURE};
 use super::recording::Recording;
 use super::sample::{SampleRequest, SampleResponse};
 use super::wire::{Answer, Settings};
-use crate::domain::{JudgeSpec, Provider, Reading, Spent, address_without_secrets};
+use crate::domain::{JudgeSpec, JudgeUsage, Provider, Reading, address_without_secrets};
 use crate::metrics::{AnswerShape, CodeKey, JudgeOptions, JudgedMetric, PUBLISHED_PROMPT};
 use crate::net::Backoff;
 use crate::store::{Answers, CachedResponse, fingerprint};
@@ -95,7 +95,7 @@ impl Judges {
     }
 
     /// The requests that were cancelled after they were sent, with their estimated cost.
-    pub fn cancelled(&self) -> Spent {
+    pub fn cancelled(&self) -> JudgeUsage {
         self.budget.cancelled()
     }
 
@@ -253,18 +253,18 @@ impl Judges {
         is_usable: &(dyn Fn(&str) -> bool + Sync),
     ) -> (SampleResponse, Option<CachedResponse>) {
         let (answer, asking) = model.ask(prompt, settings, &self.budget).await;
-        let spent = Spent { retries: asking.retries, cost: asking.cost, ..Spent::default() };
+        let spent = JudgeUsage { retries: asking.retries, cost: asking.cost, ..JudgeUsage::default() };
         match answer {
             Ok(Answer { text, input_tokens, output_tokens }) => {
                 let usable = text.as_ref().ok().filter(|text| is_usable(text));
                 let usable =
                     usable.map(|text| CachedResponse { text: text.clone(), input_tokens, output_tokens });
-                let spent = Spent { asked: 1, input_tokens, output_tokens, ..spent };
+                let spent = JudgeUsage { asked: 1, input_tokens, output_tokens, ..spent };
                 let text = text.map_err(|why| JudgeError::new(Fault::NoAnswer, why));
                 (SampleResponse { text, cached: false, spent }, usable)
             }
             Err(error) => {
-                let spent = Spent { missing: u32::from(error.fault == Fault::Limit), ..spent };
+                let spent = JudgeUsage { missing: u32::from(error.fault == Fault::Limit), ..spent };
                 (SampleResponse { text: Err(error), cached: false, spent }, None)
             }
         }
@@ -355,7 +355,7 @@ impl Judges {
 }
 
 fn from_cache(response: CachedResponse) -> SampleResponse {
-    let spent = Spent { cached: 1, ..Spent::default() };
+    let spent = JudgeUsage { cached: 1, ..JudgeUsage::default() };
     SampleResponse { text: Ok(response.text), cached: true, spent }
 }
 

@@ -42,4 +42,4 @@ pub use keys::Keys;
 pub use program::Programs;
 pub use sample::{SampleRequest, SampleResponse};
 pub use scoring::{Judging, JudgingObserver};
-pub use user::{Playing, SimulatedUser, UserMessage};
+pub use user::{SimulatedUser, SimulationKey, UserMessage};

@@ -2,7 +2,7 @@
 
 use super::error::{Fault, JudgeError};
 use super::sample::{SampleRequest, SampleResponse};
-use crate::domain::Spent;
+use crate::domain::JudgeUsage;
 use crate::formats::{RecordedResponses, read_responses};
 use crate::store::read_text_file;
 use std::collections::HashMap;
@@ -32,7 +32,7 @@ impl Recording {
     pub(super) fn answer(&self, asking: SampleRequest) -> SampleResponse {
         match self.reply(asking) {
             Ok(reply) => {
-                let spent = Spent { asked: 1, ..Spent::default() };
+                let spent = JudgeUsage { asked: 1, ..JudgeUsage::default() };
                 SampleResponse { text: Ok(reply.to_string()), cached: false, spent }
             }
             Err(error) => SampleResponse::none(error),

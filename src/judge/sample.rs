@@ -1,7 +1,7 @@
 //! A request for one sample of a judge, and its response.
 
 use super::error::JudgeError;
-use crate::domain::{QuestionId, Spent};
+use crate::domain::{JudgeUsage, QuestionId};
 use crate::metrics::AnswerShape;
 
 /// A request for one sample.
@@ -33,12 +33,12 @@ pub struct SampleResponse {
     /// Whether it comes from the cache.
     pub cached: bool,
     /// Requests, tokens and cost.
-    pub spent: Spent,
+    pub spent: JudgeUsage,
 }
 
 impl SampleResponse {
     /// No response, at no cost.
     pub(super) fn none(error: JudgeError) -> SampleResponse {
-        SampleResponse { text: Err(error), cached: false, spent: Spent::default() }
+        SampleResponse { text: Err(error), cached: false, spent: JudgeUsage::default() }
     }
 }

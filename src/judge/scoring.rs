@@ -3,7 +3,7 @@
 use super::error::{Fault, JudgeError};
 use super::judges::Judges;
 use super::sample::{SampleRequest, SampleResponse};
-use crate::domain::{Asked, FindingRule, MetricResult, QuestionId, Sample, Spent};
+use crate::domain::{Asked, FindingRule, JudgeUsage, MetricResult, QuestionId, Sample};
 use crate::metrics::{Evidence, JudgedCase, JudgedMetric, Question};
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
@@ -22,7 +22,7 @@ pub struct Judging {
     /// Responses that are known to be needed.
     pub of: usize,
     /// What the last response cost.
-    pub spent: Spent,
+    pub spent: JudgeUsage,
 }
 
 /// Receives the progress of judging.
@@ -51,7 +51,7 @@ struct CaseToJudge<'a> {
 #[derive(Default)]
 struct Replies {
     answered: Vec<Asked>,
-    spent: Spent,
+    spent: JudgeUsage,
     /// Why some of the samples were not requested: no question can be sent. The other requests are completed.
     stopped: Option<JudgeError>,
 }

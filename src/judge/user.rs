@@ -1,9 +1,9 @@
-//! A simulated user: requests the next message of a scenario from a model (`facts/adk.md` 1.7, 5.3).
+//! A simulated user: requests the next message of a scenario from a model (google-adk 2.13, `google/adk/evaluation/simulation/llm_backed_user_simulator.py`).
 
 use super::error::{Fault, JudgeError};
 use super::judges::Judges;
 use super::sample::SampleRequest;
-use crate::domain::{Invocation, InvocationEvent, QuestionId, Spent, UserSpec, value_text};
+use crate::domain::{Invocation, InvocationEvent, JudgeUsage, QuestionId, UserSpec, value_text};
 use crate::metrics::{JudgeOptions, fill};
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ pub struct SimulatedUser<'a> {
 
 /// The conversation that a message is for.
 #[derive(Clone, Copy, Debug)]
-pub struct Playing<'a> {
+pub struct SimulationKey<'a> {
     /// The case.
     pub eval_id: &'a str,
     /// The repetition, from 1: each is a conversation of its own.
@@ -50,13 +50,13 @@ pub struct UserMessage {
     /// The message; `None` when the conversation is over.
     pub text: Result<Option<String>, JudgeError>,
     /// The cost, also of a response without a message.
-    pub spent: Spent,
+    pub spent: JudgeUsage,
 }
 
 impl UserMessage {
     /// A message for which no response is needed.
     fn free(text: Option<String>) -> UserMessage {
-        UserMessage { text: Ok(text), spent: Spent::default() }
+        UserMessage { text: Ok(text), spent: JudgeUsage::default() }
     }
 }
 
@@ -98,7 +98,12 @@ impl<'a> SimulatedUser<'a> {
     }
 
     /// The next message.
-    pub async fn next(&self, judges: &Judges, playing: Playing<'_>, done: &[Invocation]) -> UserMessage {
+    pub async fn next(
+        &self,
+        judges: &Judges,
+        playing: SimulationKey<'_>,
+        done: &[Invocation],
+    ) -> UserMessage {
         if done.is_empty() {
             return UserMessage::free(Some(self.starting_prompt.clone()));
         }
@@ -268,7 +273,7 @@ mod tests {
         let turns = vec![Invocation::default(); 4];
         let mut said = Vec::new();
         for done in 0..=4 {
-            let playing = Playing { eval_id: "a", attempt: 2 };
+            let playing = SimulationKey { eval_id: "a", attempt: 2 };
             said.push(user.next(&judges, playing, &turns[..done]).await.text.map_err(|error| error.message));
         }
         let message = |text: &str| Ok(Some(text.to_string()));

@@ -61,6 +61,10 @@ impl ArgumentRule {
         if map.is_empty() || map.keys().any(|key| !known.contains(&key.as_str())) {
             return None;
         }
+        let is_number_rule = map.keys().all(|key| key == "tolerance" || key == "relative");
+        if map.len() > 1 && !is_number_rule {
+            return None;
+        }
         let text = |key: &str| map.get(key).and_then(Value::as_str);
         let number = |key: &str| map.get(key).and_then(finite_number);
         if let Some(pattern) = text("regex") {

@@ -31,9 +31,34 @@ impl CallRule {
         Ok(CallRule { tool: WildMatch::new(&rule.tool), args, after, written: rule.clone() })
     }
 
-    /// Adds a finding for each way in which the calls of a turn violate the rule.
+    /// Whether it depends on unknown arguments if the calls of a turn violate the rule.
+    pub(super) fn is_undecided(&self, calls: &[&ToolCall]) -> bool {
+        let is_unknown = |call: &&&ToolCall| call.args_unknown && self.tool.matches(&call.name);
+        let unknown = calls.iter().filter(is_unknown).count();
+        if self.args.is_empty() || unknown == 0 {
+            return false;
+        }
+        if self.written.forbidden {
+            return self.forbidden_call(calls).is_none();
+        }
+        let count = calls.iter().filter(|call| self.accepts(call)).count();
+        let (least, most) = (self.least().unwrap_or(0) as usize, self.written.max.map(|max| max as usize));
+        let is_kept = count >= least && most.is_none_or(|most| count + unknown <= most);
+        let is_violated = count + unknown < least || most.is_some_and(|most| count > most);
+        self.written.required && !is_kept && !is_violated
+    }
+
+    /// The smallest number of calls.
+    fn least(&self) -> Option<u32> {
+        self.written.min.or(self.written.required.then_some(1))
+    }
+
+    /// Adds a finding for each way in which the calls of a turn violate the rule; none if that is undecided.
     pub(super) fn check(&self, calls: &[&ToolCall], found: &mut Vec<Finding>) {
-        let MatchRule { tool, forbidden, required, min, max, .. } = &self.written;
+        let MatchRule { tool, forbidden, required, max, .. } = &self.written;
+        if self.is_undecided(calls) {
+            return;
+        }
         if *forbidden {
             found.extend(self.forbidden_call(calls));
         }
@@ -46,8 +71,7 @@ impl CallRule {
             (*required && !self.args.is_empty()).then(|| format!("with {}", self.written.arguments()));
         let miscounted =
             |rule, limit| Finding { text: arguments.clone(), ..miscounted(rule, tool, limit, count) };
-        let min = min.or(required.then_some(1));
-        if let Some(min) = min.filter(|min| count < *min as usize) {
+        if let Some(min) = self.least().filter(|min| count < *min as usize) {
             found.push(miscounted(FindingRule::ToolCalledTooRarely, min));
         }
         if let Some(max) = max.filter(|max| count > *max as usize) {
@@ -138,6 +162,15 @@ fn contradiction(rule: &MatchRule) -> Result<(), Unusable> {
         (rule.forbidden && rule.required, "forbidden or required", "both"),
         (rule.required && rule.optional, "required or optional", "both"),
         (rule.required && rule.min == Some(0), "min of at least 1 for a required call", "min = 0"),
+        (rule.required && rule.max == Some(0), "max of at least 1 for a required call", "max = 0"),
+        (
+            rule.forbidden
+                && rule.args.is_empty()
+                && rule.after.is_none()
+                && rule.min.is_some_and(|min| min > 0),
+            "forbidden or min",
+            "both",
+        ),
         (rule.after.is_some() && !rule.forbidden, "after together with forbidden = true", "after alone"),
         (rule.directly && rule.after.is_none(), "directly together with after", "directly alone"),
         (
@@ -255,6 +288,25 @@ mod tests {
     }
 
     #[test]
+    fn unknown_arguments_decide_no_rule() {
+        let (unknown, oslo) = (ToolCall::named("find"), call("find", json!({"city": "Oslo"})));
+        let is_undecided = |text: &str, calls: &[&ToolCall]| {
+            let rule =
+                rule(&format!("tool = \"find\"\n{text}\nargs = {{ city = {{ contains = \"Oslo\" }} }}\n"));
+            let matcher = Matcher::of(&[rule], false).unwrap();
+            (matcher.is_undecided(calls), !matcher.violations(calls).is_empty())
+        };
+        let (undecided, kept, violated) = ((true, false), (false, false), (false, true));
+        assert_eq!(is_undecided("forbidden = true", &[&unknown]), undecided);
+        assert_eq!(is_undecided("forbidden = true", &[&unknown, &oslo]), violated);
+        assert_eq!(is_undecided("required = true", &[&unknown]), undecided);
+        assert_eq!(is_undecided("required = true", &[&unknown, &oslo]), kept);
+        assert_eq!(is_undecided("required = true\nmin = 3", &[&unknown, &oslo]), violated);
+        assert_eq!(is_undecided("required = true\nmax = 1", &[&unknown, &oslo]), undecided);
+        assert_eq!(is_undecided("required = true", &[&call("other", json!({}))]), violated);
+    }
+
+    #[test]
     fn contradictions_and_empty_patterns_are_refused() {
         for (text, part) in [
             ("forbidden = true\nargs = { a = \"exact\" }", "any_of with a value"),
@@ -265,6 +317,9 @@ mod tests {
             ("required = true\nforbidden = true", "forbidden or required"),
             ("required = true\noptional = true", "required or optional"),
             ("required = true\nmin = 0", "at least 1"),
+            ("required = true\nmax = 0", "at least 1"),
+            ("forbidden = true\nmin = 1", "forbidden or min"),
+            ("forbidden = true\nargs = { a = { regex = \"x\", contains = \"y\" } }", "any_of with a value"),
             ("required = true\nothers = \"ignore\"", "a rule of their own"),
             ("forbidden = true\ndefaults = { a = 1 }", "a rule of their own"),
             ("after = \"a\"", "forbidden = true"),

@@ -40,6 +40,10 @@ const MODES: &[(&str, MatchMode)] = &[
 /// Why `strict_by_message` has no score.
 const UNKNOWN_MESSAGES: &str = "the recorded events do not tell which calls the agent made in one message";
 
+/// Why a rule about calls cannot be checked.
+const UNKNOWN_ARGUMENTS: &str =
+    "a rule is about the arguments of a call, and the arguments of a call of that tool are not known";
+
 /// The value computed from the pairing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum MatchReading {
@@ -75,10 +79,11 @@ impl Measure for Matched {
             let messages = actual.trajectory.calls_per_message();
             let needs_messages =
                 self.reading == MatchReading::Match && self.mode == MatchMode::StrictByMessage;
+            let calls = actual.calls();
             if needs_messages && messages.is_none() {
-                return Turn::unscored(UNKNOWN_MESSAGES);
+                return self.by_rules(&calls).unwrap_or_else(|| Turn::unscored(UNKNOWN_MESSAGES));
             }
-            self.turn(&expected.calls(), &actual.calls(), &messages.unwrap_or_default())
+            self.turn(&expected.calls(), &calls, &messages.unwrap_or_default())
         })
     }
 }
@@ -88,7 +93,9 @@ impl Matched {
     /// reads it.
     fn turn(&self, expected: &[&ToolCall], actual: &[&ToolCall], messages: &[usize]) -> Turn {
         match self.reading {
-            MatchReading::Match => self.decide(expected, actual, messages),
+            MatchReading::Match => {
+                self.by_rules(actual).unwrap_or_else(|| self.decide(expected, actual, messages))
+            }
             _ => self.share(expected, actual),
         }
     }
@@ -113,11 +120,20 @@ impl Matched {
         Turn::scored(score, measured).because(self.unpaired(expected, actual, &pairing, extras))
     }
 
-    fn decide(&self, expected: &[&ToolCall], actual: &[&ToolCall], messages: &[usize]) -> Turn {
-        let violations = self.matcher.violations(actual);
-        if !violations.is_empty() {
-            return Turn::scored(0.0, "").because(violations);
+    /// The turn if rules about calls decide it, or depend on arguments that are not known. The shares are of pairs of calls,
+    /// for which these rules are not read.
+    fn by_rules(&self, actual: &[&ToolCall]) -> Option<Turn> {
+        if self.reading != MatchReading::Match {
+            return None;
         }
+        let violations = self.matcher.violations(actual);
+        match violations.is_empty() {
+            false => Some(Turn::scored(0.0, "").because(violations)),
+            true => self.matcher.is_undecided(actual).then(|| Turn::unscored(UNKNOWN_ARGUMENTS)),
+        }
+    }
+
+    fn decide(&self, expected: &[&ToolCall], actual: &[&ToolCall], messages: &[usize]) -> Turn {
         let fits = match self.mode {
             MatchMode::Strict => self.strict(expected, actual),
             MatchMode::StrictByMessage => self.by_message(expected, actual, messages),
@@ -324,6 +340,20 @@ mod tests {
             assert_eq!((result.score(), result.status), (None, Status::NotEvaluated));
             assert!(result.explanation.contains("in one message"), "{}", result.explanation);
         }
+        let mut ruled = criterion.clone();
+        ruled.rules = vec![toml::from_str("tool = \"b\"\nforbidden = true\n").unwrap()];
+        let result = crate::metrics::score(&ruled, &Evidence::turns(Some(&[listed("ab")]), &[listed("ab")]));
+        assert_eq!(result.score(), Some(0.0), "a forbidden call does not depend on messages");
+        ruled.rules = vec![
+            toml::from_str("tool = \"b\"\nforbidden = true\nargs = { x = { contains = \"y\" } }\n").unwrap(),
+        ];
+        let names = turn(Trajectory::Listed {
+            calls: vec![crate::domain::ToolCall::named("b")],
+            responses: vec![],
+            texts: vec![],
+        });
+        let result = crate::metrics::score(&ruled, &Evidence::turns(Some(&[names.clone()]), &[names]));
+        assert_eq!((result.score(), result.status), (None, Status::NotEvaluated), "{}", result.explanation);
         assert_eq!(score(listed("a")).score(), Some(0.0), "a single call is in a message of its own");
     }
 

@@ -110,6 +110,11 @@ impl Matcher {
         found
     }
 
+    /// Whether it depends on unknown arguments if the calls of a turn violate a rule.
+    pub(super) fn is_undecided(&self, actual: &[&ToolCall]) -> bool {
+        self.rules.iter().any(|rule| rule.calls.is_undecided(actual))
+    }
+
     /// The largest one-to-one pairing: for each expected call, the index of the actual one that it is paired with.
     pub(super) fn pairing(&self, expected: &[&ToolCall], actual: &[&ToolCall]) -> Vec<Option<usize>> {
         if expected.len() > PAIRED_AT_MOST || actual.len() > PAIRED_AT_MOST {

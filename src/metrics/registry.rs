@@ -63,8 +63,8 @@ const UNRELEASED: &str = "tool_parameter_match";
 fn unknown(name: &str) -> Unusable {
     if name == UNRELEASED {
         return Unusable::Unavailable(format!(
-            "{UNRELEASED} is in no release of ADK, and evaltrail does not have it; trajectory_match with the rules of \
-             [[match]] compares arguments"
+            "{UNRELEASED} is in no release of ADK, and evaltrail does not have it; trajectory_match compares \
+             arguments, with the rules of [[match]]"
         ));
     }
     if let Some(own) = own_name_of(name) {

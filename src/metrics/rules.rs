@@ -31,7 +31,8 @@ pub(super) fn replace_with_trajectory_match(
     of: impl Fn(&str) -> bool,
 ) -> Vec<Criterion> {
     let takes_rules = |criterion: &Criterion| criterion.name().starts_with(MATCH);
-    let replaced = criteria.iter().any(takes_rules);
+    // The shares of pairs (`trajectory_match_recall` …) do not read rules about calls.
+    let replaced = criteria.iter().any(|criterion| criterion.name() == MATCH);
     let mut out = Vec::with_capacity(criteria.len() + 1);
     for mut criterion in criteria {
         let other = OTHERS.iter().find(|(name, _)| *name == criterion.name());
@@ -129,6 +130,21 @@ mod tests {
         criterion.options = json!({"threshold": 0.5, "matchType": 2}).as_object().cloned().unwrap();
         let ruled = with_rules(vec![criterion], &[MatchRule::default()]);
         assert_eq!((ruled[0].options["mode"].as_str(), ruled[0].threshold), (Some("superset"), Some(0.5)));
+    }
+
+    #[test]
+    fn shares_of_pairs_do_not_replace_the_metric_that_reads_rules_about_calls() {
+        let criteria = ["tool_trajectory_avg_score", "trajectory_match_recall"]
+            .map(|name| Criterion::new(name, Some(1.0)));
+        let ruled = with_rules(criteria.to_vec(), &[MatchRule::default()]);
+        let names: Vec<&str> = ruled.iter().map(Criterion::name).collect();
+        assert_eq!(names, [MATCH, "tool_trajectory_avg_score", "trajectory_match_recall"]);
+        assert!(
+            ruled
+                .iter()
+                .filter(|criterion| criterion.name().starts_with(MATCH))
+                .all(|one| one.rules.len() == 1)
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The JSON report (DESIGN section 5). Missing values are null. Cases are in the file's order.
+//! The JSON report, as docs/cli.md describes it. Missing values are null. Cases are in the file's order.
 
 use super::attempts::{attempts_in_order, cases_not_run};
 use super::failures::{change_for, failed_cases, groups_of};

@@ -3,8 +3,8 @@
 
 use super::json_steps::{StepFields, steps};
 use crate::domain::{
-    Asked, Attempt, Content, Finding, IntermediateResponse, Invocation, InvocationScore, Judgement,
-    MetricResult, ModelError, Quarantine, RubricScore, RunPlan, Sample, Score, Spent, Status, ToolCall,
+    Asked, Attempt, Content, Finding, IntermediateResponse, Invocation, InvocationScore, JudgeUsage,
+    Judgement, MetricResult, ModelError, Quarantine, RubricScore, RunPlan, Sample, Score, Status, ToolCall,
     ToolUse, Trajectory, TurnEnd, Votes, plain_members,
 };
 use serde::{Serialize, Serializer};
@@ -159,7 +159,7 @@ struct JudgeFields<'a> {
     position_bias: Option<f64>,
     warnings: &'a [String],
     notes: &'a [String],
-    spent: Spent,
+    spent: JudgeUsage,
     questions: Vec<QuestionFields<'a>>,
 }
 

@@ -1,7 +1,7 @@
 //! The agents of a workspace, with what each says about itself.
 
 use super::trust::agent_questions;
-use crate::agents::{AgentHello, greet};
+use crate::agents::{AgentDescription, probe_server};
 use crate::domain::AgentSpec;
 use crate::store::Trust;
 use crate::workspace::{Workspace, named_agents};
@@ -22,7 +22,7 @@ pub struct ListedAgent {
     /// Whether it answers; `None` if it was not asked.
     pub answers: Option<bool>,
     /// What it says about itself, if it was asked.
-    pub hello: Option<AgentHello>,
+    pub hello: Option<AgentDescription>,
 }
 
 impl ListedAgent {
@@ -54,7 +54,7 @@ async fn listed(
                     let words = "not contacted: it needs your permission; evaltrail agents check asks for it";
                     (words.to_string(), None, None)
                 }
-                true => match greet(spec, ANSWERS_WITHIN).await {
+                true => match probe_server(spec, ANSWERS_WITHIN).await {
                     Ok(hello) if !hello.was_asked => {
                         ("asked only with a message".to_string(), None, Some(hello))
                     }

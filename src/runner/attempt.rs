@@ -1,6 +1,6 @@
 //! Runs one attempt: connects to the agent, runs the conversation and scores it.
 
-use super::conversation::{Interruption, Speaker, Thinking, UnderWay, round, run_turns};
+use super::conversation::{Interruption, PartialTurn, Thinking, UserTurns, round, run_turns};
 use super::run_resources::{ProgressSink, RunResources};
 use crate::agents::{Admission, Agent, AgentError, ErrorKind, Opening, TurnBudget};
 use crate::domain::{
@@ -66,7 +66,7 @@ impl RunResources {
                     attempt.fail(case.missing_prompt().unwrap_or_default());
                 }
                 Conversation::Turns(turns) => {
-                    let speaker = Speaker::Script { turns, before: 0 };
+                    let speaker = UserTurns::Script { turns, before: 0 };
                     match self.plan.options.turn {
                         None => self.converse(&mut attempt, &case, speaker, tell).await,
                         Some(turn) => self.one_turn(&mut attempt, &case, turn, tell).await,
@@ -99,7 +99,7 @@ impl RunResources {
                 if let Err(error) = user.can_play(&self.judges) {
                     return attempt.fail(format!("the scenario's user cannot be simulated: {error}"));
                 }
-                let speaker = Speaker::Simulated {
+                let speaker = UserTurns::Simulated {
                     user,
                     judges: &self.judges,
                     attempt: attempt.key.attempt,
@@ -132,7 +132,7 @@ impl RunResources {
             ..case.clone()
         };
         let turns = std::slice::from_ref(alone);
-        let speaker = Speaker::Script { turns, before };
+        let speaker = UserTurns::Script { turns, before };
         self.converse_after(attempt, &only, &case.turns()[..before], speaker, tell).await;
     }
 
@@ -221,7 +221,7 @@ impl RunResources {
         &self,
         attempt: &mut Attempt,
         case: &EvalCase,
-        speaker: Speaker<'_>,
+        speaker: UserTurns<'_>,
         tell: &mut impl ProgressSink,
     ) {
         self.converse_after(attempt, case, &[], speaker, tell).await;
@@ -233,7 +233,7 @@ impl RunResources {
         attempt: &mut Attempt,
         case: &EvalCase,
         history: &[Invocation],
-        speaker: Speaker<'_>,
+        speaker: UserTurns<'_>,
         tell: &mut impl ProgressSink,
     ) {
         attempt.expected = case.turns().into();
@@ -255,7 +255,7 @@ impl RunResources {
         loop {
             let tools = Arc::new(self.tools_of(attempt, history));
             let opening = Opening { tools: tools.clone(), ..opening.clone() };
-            let talk = self.one_try(attempt, &speaker, &opening, tell).await;
+            let talk = self.run_once(attempt, &speaker, &opening, tell).await;
             attempt.tool_use = tools.tool_use();
             attempt.actual = talk.turns.into();
             attempt.session_id = talk.session_id;
@@ -301,10 +301,10 @@ impl RunResources {
         lock.lock_owned().await
     }
 
-    async fn one_try(
+    async fn run_once(
         &self,
         attempt: &Attempt,
-        speaker: &Speaker<'_>,
+        speaker: &UserTurns<'_>,
         opening: &Opening,
         tell: &mut impl ProgressSink,
     ) -> TryOutcome {
@@ -326,7 +326,7 @@ impl RunResources {
         };
         let _admission = admitted(agent.as_ref(), opening, tell).await;
         // The events of the current turn, so that they are not lost when the time limit interrupts it.
-        let mut under_way = UnderWay::default();
+        let mut under_way = PartialTurn::default();
         let began = Stopwatch::start();
         let turn_memory = (self.plan.options.turn_memory_mb as usize) << 20;
         let memory = tell.memory();

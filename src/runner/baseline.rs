@@ -3,7 +3,7 @@
 use super::past::history_of;
 use super::removed::removed_cases;
 use crate::analysis::{
-    CaseFate, ChangedCondition, ComparedCase, ComparisonRule, RunComparison, RunConditions, RunToCompare,
+    CaseChange, ChangedCondition, ComparedCase, ComparisonRule, RunComparison, RunConditions, RunToCompare,
     compare_runs,
 };
 use crate::domain::{RunState, clean_line};
@@ -140,10 +140,10 @@ fn headline(found: &RunComparison, removed: usize) -> String {
     let count = |fate| found.of(fate).count();
     let mut words = format!("vs baseline: {}", found.changes_words());
     for (cases, label) in [
-        (count(CaseFate::Edited), "edited, not comparable"),
-        (count(CaseFate::NotEvaluated), "not evaluated in one of the runs"),
-        (count(CaseFate::OnlyAfter), "new"),
-        (count(CaseFate::OnlyBefore) - removed, "not in this run"),
+        (count(CaseChange::Edited), "edited, not comparable"),
+        (count(CaseChange::NotEvaluated), "not evaluated in one of the runs"),
+        (count(CaseChange::OnlyAfter), "new"),
+        (count(CaseChange::OnlyBefore) - removed, "not in this run"),
         (removed, "removed that passed"),
     ] {
         if cases > 0 {

@@ -3,7 +3,7 @@
 
 use super::report::Report;
 use super::run_resources::{ProgressSink, RunResources};
-use crate::domain::{Attempt, AttemptKey, Progress, Spent};
+use crate::domain::{Attempt, AttemptKey, JudgeUsage, Progress};
 use futures_util::FutureExt;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(super) async fn score_batches(
             let (recorded, is_recorded) = oneshot::channel();
             let report = match scored.await {
                 Ok(attempts) if !cancel.is_cancelled() => Report::Done(attempts, recorded),
-                _ => Report::Dropped(first, Spent::default()),
+                _ => Report::Dropped(first, JudgeUsage::default()),
             };
             let _ = reports.send(report).await;
             // No more attempts are scored than can be written.

@@ -2,7 +2,7 @@
 
 use super::past::past_results;
 use super::plan::Selection;
-use crate::domain::{CaseKey, Criterion, EndedAttempt, InMemory, Reading, RunBy, RunOptions, Spent};
+use crate::domain::{CaseKey, Criterion, EndedAttempt, InMemory, JudgeUsage, Reading, RunBy, RunOptions};
 use crate::formats::SetFile;
 use crate::history::{PastResult, PastResults, place};
 use crate::metrics::JudgedMetric;
@@ -25,7 +25,7 @@ pub struct ChangedCase {
     /// Whether a criterion of its set asks a judge.
     pub asks_judge: bool,
     /// What an attempt took: of its latest result or, without one, on average in its set. `None` if the set has none.
-    pub took: Option<AttemptTook>,
+    pub took: Option<AttemptCost>,
 }
 
 /// Files that were changed this long after the end of a run, in seconds, may have been changed by its agent.
@@ -84,11 +84,11 @@ pub type CaseVersion = (String, u128);
 
 /// What an attempt took.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct AttemptTook {
+pub struct AttemptCost {
     /// Seconds.
     pub seconds: f64,
     /// What its judges spent, if one was asked.
-    pub spent: Option<Spent>,
+    pub spent: Option<JudgeUsage>,
 }
 
 /// The cases that changed since their latest results.
@@ -178,16 +178,16 @@ fn chosen_ids(selection: &Selection) -> Option<HashSet<&str>> {
 }
 
 /// The mean of what these attempts took; `None` without attempts whose time is known.
-fn mean<'a>(attempts: impl IntoIterator<Item = &'a Arc<EndedAttempt>>) -> Option<AttemptTook> {
-    let (mut count, mut seconds, mut spent) = (0u32, 0.0, None::<Spent>);
+fn mean<'a>(attempts: impl IntoIterator<Item = &'a Arc<EndedAttempt>>) -> Option<AttemptCost> {
+    let (mut count, mut seconds, mut spent) = (0u32, 0.0, None::<JudgeUsage>);
     for attempt in attempts {
         let Some(latency) = attempt.latency_s else { continue };
         count += 1;
         seconds += latency;
-        spent = spent.into_iter().chain(attempt.spent).reduce(Spent::and);
+        spent = spent.into_iter().chain(attempt.spent).reduce(JudgeUsage::and);
     }
-    let share = |of: Spent| of.times(1.0 / f64::from(count));
-    (count > 0).then(|| AttemptTook { seconds: seconds / f64::from(count), spent: spent.map(share) })
+    let share = |of: JudgeUsage| of.times(1.0 / f64::from(count));
+    (count > 0).then(|| AttemptCost { seconds: seconds / f64::from(count), spent: spent.map(share) })
 }
 
 /// What a run of some cases would take, estimated from their latest results.
@@ -202,7 +202,7 @@ pub struct RunEstimate {
     /// Whether judges are asked.
     pub asks_judge: bool,
     /// What judges would spend, if one was asked in the latest results.
-    pub spent: Option<Spent>,
+    pub spent: Option<JudgeUsage>,
 }
 
 /// Runs that take at most as many seconds, and ask no judge, start without a question.
@@ -212,11 +212,11 @@ impl RunEstimate {
     /// The estimate for cases that are run with these options. Cases without an estimate count as the mean of the others.
     pub fn of<'a>(cases: impl IntoIterator<Item = &'a ChangedCase>, options: &RunOptions) -> RunEstimate {
         let cases: Vec<&ChangedCase> = cases.into_iter().collect();
-        let took: Vec<AttemptTook> = cases.iter().filter_map(|case| case.took).collect();
+        let took: Vec<AttemptCost> = cases.iter().filter_map(|case| case.took).collect();
         let attempts = (cases.len() as f64 / took.len().max(1) as f64) * f64::from(options.repeat);
         let longest = took.iter().map(|one| one.seconds).fold(0.0, f64::max);
         let all: f64 = took.iter().map(|one| one.seconds).sum::<f64>() * attempts;
-        let spent = took.iter().filter_map(|one| one.spent).reduce(Spent::and);
+        let spent = took.iter().filter_map(|one| one.spent).reduce(JudgeUsage::and);
         let paced = options.rate.map_or(0.0, |rate| {
             cases.len() as f64 * f64::from(options.repeat) * 60.0 / f64::from(rate.max(1))
         });
@@ -267,15 +267,18 @@ mod tests {
     use super::*;
 
     fn case(seconds: Option<f64>, asked: u32) -> ChangedCase {
-        let spent =
-            (asked > 0).then(|| Spent { asked, cost: Some(f64::from(asked) / 100.0), ..Spent::default() });
+        let spent = (asked > 0).then(|| JudgeUsage {
+            asked,
+            cost: Some(f64::from(asked) / 100.0),
+            ..JudgeUsage::default()
+        });
         ChangedCase {
             key: CaseKey { eval_id: "a".into(), content: String::new() },
             at: 0,
             version: (String::new(), 0),
             is_new: seconds.is_none(),
             asks_judge: asked > 0,
-            took: seconds.map(|seconds| AttemptTook { seconds, spent }),
+            took: seconds.map(|seconds| AttemptCost { seconds, spent }),
         }
     }
 

@@ -1,6 +1,6 @@
 //! A chat: a conversation of a person with an agent, without a case and without scores.
 
-use super::conversation::{TurnRequest, UnderWay, run_turn_with};
+use super::conversation::{PartialTurn, TurnRequest, run_turn_with};
 use super::run_resources::ProgressSink;
 use crate::agents::{AgentError, Agents, Opening, Session, TurnBudget};
 use crate::domain::{AgentSpec, Content, Invocation, Progress, RunOptions, StubMode, ToolsSpec};
@@ -112,7 +112,7 @@ async fn one_turn(
     events: &mpsc::Sender<ChatEvent>,
     words: &mut mpsc::Receiver<String>,
 ) -> Option<ChatEvent> {
-    let mut under_way = UnderWay::of(user);
+    let mut under_way = PartialTurn::of(user);
     let before = done.len();
     let mut telling = ChatProgress(events);
     let budget = TurnBudget::new((RunOptions::default().turn_memory_mb as usize) << 20, &Arc::default());

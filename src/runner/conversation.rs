@@ -2,16 +2,16 @@
 
 use super::run_resources::ProgressSink;
 use crate::agents::{AgentError, ErrorKind, Session, Turn, TurnBudget, TurnOutcome};
-use crate::domain::{Content, Invocation, Part, Progress, Spent, value_text};
+use crate::domain::{Content, Invocation, JudgeUsage, Part, Progress, value_text};
 use crate::formats::adk::{Event, invocation_of};
-use crate::judge::{Fault, JudgeError, Judges, Playing, SimulatedUser};
+use crate::judge::{Fault, JudgeError, Judges, SimulatedUser, SimulationKey};
 use crate::process::clock::Stopwatch;
 use crate::stubs::AttemptTools;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// The source of the user's messages.
-pub(super) enum Speaker<'a> {
+pub(super) enum UserTurns<'a> {
     /// The turns of the file, regardless of the agent's responses, as in ADK.
     Script {
         /// The turns to send.
@@ -25,7 +25,7 @@ pub(super) enum Speaker<'a> {
         judges: &'a Judges,
         attempt: u32,
         /// The cost of its messages so far.
-        spent: Mutex<Spent>,
+        spent: Mutex<JudgeUsage>,
         /// The time that its messages took.
         thinking: Thinking,
     },
@@ -70,15 +70,15 @@ impl From<AgentError> for Interruption {
 
 /// The current turn. It is stored outside of the future, so that it is not lost when the time limit interrupts it.
 #[derive(Default)]
-pub(super) struct UnderWay {
+pub(super) struct PartialTurn {
     user: Content,
     events: Vec<Event>,
 }
 
-impl UnderWay {
+impl PartialTurn {
     /// A turn that begins with this message.
-    pub(super) fn of(user: Content) -> UnderWay {
-        UnderWay { user, events: Vec::new() }
+    pub(super) fn of(user: Content) -> PartialTurn {
+        PartialTurn { user, events: Vec::new() }
     }
 
     /// The interrupted turn with its events so far; `None` when there are none.
@@ -87,46 +87,46 @@ impl UnderWay {
     }
 }
 
-impl Speaker<'_> {
+impl UserTurns<'_> {
     /// The number of turns, or the maximum for a simulated user; 0 when it is unlimited.
     fn turns(&self) -> usize {
         match self {
-            Speaker::Script { turns, before } => turns.len() + before,
-            Speaker::Simulated { user, .. } => user.limit().unwrap_or(0),
+            UserTurns::Script { turns, before } => turns.len() + before,
+            UserTurns::Simulated { user, .. } => user.limit().unwrap_or(0),
         }
     }
 
     /// The number of turns in the history.
     fn before(&self) -> usize {
         match self {
-            Speaker::Script { before, .. } => *before,
-            Speaker::Simulated { .. } => 0,
+            UserTurns::Script { before, .. } => *before,
+            UserTurns::Simulated { .. } => 0,
         }
     }
 
     /// The cost of the messages so far; `None` if no response was needed for them.
-    pub(super) fn spent(&self) -> Option<Spent> {
-        let Speaker::Simulated { spent, .. } = self else { return None };
+    pub(super) fn spent(&self) -> Option<JudgeUsage> {
+        let UserTurns::Simulated { spent, .. } = self else { return None };
         let spent = *spent.lock().unwrap_or_else(PoisonError::into_inner);
-        (spent != Spent::default()).then_some(spent)
+        (spent != JudgeUsage::default()).then_some(spent)
     }
 
     /// The time that its messages took so far, which is not the agent's.
     pub(super) fn thought(&self) -> Duration {
         match self {
-            Speaker::Script { .. } => Duration::ZERO,
-            Speaker::Simulated { thinking, .. } => thinking.total(),
+            UserTurns::Script { .. } => Duration::ZERO,
+            UserTurns::Simulated { thinking, .. } => thinking.total(),
         }
     }
 
     async fn next(&self, eval_id: &str, done: &[Invocation]) -> Result<Option<Content>, Interruption> {
         match self {
-            Speaker::Script { turns, before } => match turns.get(done.len()) {
+            UserTurns::Script { turns, before } => match turns.get(done.len()) {
                 Some(turn) if turn.user.parts.is_empty() => Err(no_user_message(before + done.len() + 1)),
                 turn => Ok(turn.map(|turn| turn.user.clone())),
             },
-            Speaker::Simulated { user, judges, attempt, spent, thinking } => {
-                let playing = Playing { eval_id, attempt: *attempt };
+            UserTurns::Simulated { user, judges, attempt, spent, thinking } => {
+                let playing = SimulationKey { eval_id, attempt: *attempt };
                 thinking.starts();
                 let message = user.next(judges, playing, done).await;
                 thinking.ends();
@@ -161,10 +161,10 @@ fn no_message(error: &JudgeError, turn: usize) -> Interruption {
 /// waiting for the agent's spans.
 pub(super) async fn run_turns(
     session: &mut dyn Session,
-    (speaker, turn_budget): (&Speaker<'_>, &(dyn Fn() -> TurnBudget + Sync)),
+    (speaker, turn_budget): (&UserTurns<'_>, &(dyn Fn() -> TurnBudget + Sync)),
     (eval_id, tools): (&str, &AttemptTools),
     done: &mut Vec<Invocation>,
-    under_way: &mut UnderWay,
+    under_way: &mut PartialTurn,
     tell: &mut impl ProgressSink,
 ) -> Result<Duration, Interruption> {
     let mut thought = Duration::ZERO;
@@ -178,7 +178,7 @@ pub(super) async fn run_turns(
         let turn = speaker.before() + done.len() + 1;
         let said = beginning(&user.shown_text());
         tell.tell(Progress::Turn { turn, of: speaker.turns().max(turn), user: said }).await;
-        *under_way = UnderWay::of(user);
+        *under_way = PartialTurn::of(user);
         let asked = TurnRequest { number: turn, budget: turn_budget(), streams: false };
         thought += run_turn_with(tools, session, asked, done, under_way, tell).await?;
     }
@@ -200,7 +200,7 @@ pub(super) async fn run_turn_with(
     session: &mut dyn Session,
     asked: TurnRequest,
     done: &mut Vec<Invocation>,
-    under_way: &mut UnderWay,
+    under_way: &mut PartialTurn,
     tell: &mut impl ProgressSink,
 ) -> Result<Duration, AgentError> {
     tools.begin_turn(asked.number);
@@ -219,11 +219,11 @@ async fn run_turn(
     session: &mut dyn Session,
     TurnRequest { number, budget, streams }: TurnRequest,
     done: &mut Vec<Invocation>,
-    under_way: &mut UnderWay,
+    under_way: &mut PartialTurn,
     tell: &mut impl ProgressSink,
 ) -> Result<Duration, AgentError> {
     let began = Stopwatch::start();
-    let UnderWay { user, events: seen } = under_way;
+    let PartialTurn { user, events: seen } = under_way;
     // Emptied before the turn continues, so it never contains more than the events of one read.
     let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
     let mut on_event = move |event: Event| {

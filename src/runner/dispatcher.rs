@@ -5,7 +5,9 @@ use super::journal::{JournalWriter, Written};
 use super::outbox::Outbox;
 use super::report::{Recorded, Report};
 use super::results::write_results;
-use crate::domain::{Attempt, AttemptKey, CancelReason, EndedAttempt, RunEvent, RunPlan, RunState, Spent};
+use crate::domain::{
+    Attempt, AttemptKey, CancelReason, EndedAttempt, JudgeUsage, RunEvent, RunPlan, RunState,
+};
 use crate::process::clock::Stopwatch;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -161,8 +163,8 @@ impl Dispatcher {
         }
     }
 
-    fn spent_on_cancelled(&mut self, spent: Spent) {
-        if spent == Spent::default() {
+    fn spent_on_cancelled(&mut self, spent: JudgeUsage) {
+        if spent == JudgeUsage::default() {
             return;
         }
         if let Some(journal) = &self.journal {

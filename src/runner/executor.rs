@@ -1,11 +1,11 @@
 //! Runs attempts concurrently, each in a task of its own, up to the limit of the plan.
 
 use super::batches::score_batches;
-use super::queue_cases::{QueueRecords, TakenCases};
+use super::queue_cases::{ClaimedCases, QueueRecords};
 use super::report::{Recorded, Report};
 use super::run_resources::{ProgressSink, RunResources};
 use crate::agents::AttemptMemory;
-use crate::domain::{AttemptKey, Progress, RunPlan, Spent};
+use crate::domain::{AttemptKey, JudgeUsage, Progress, RunPlan};
 use crate::store::CaseQueue;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,18 +14,18 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 /// The slots of an attempt. They are released together.
-type Room = Arc<Mutex<Option<(OwnedSemaphorePermit, Option<OwnedSemaphorePermit>)>>>;
+type SlotPermits = Arc<Mutex<Option<(OwnedSemaphorePermit, Option<OwnedSemaphorePermit>)>>>;
 
 struct ProgressReporter {
     key: AttemptKey,
     /// The slot among all attempts, and the slot of the agent.
-    room: Room,
+    room: SlotPermits,
     memory: Arc<AttemptMemory>,
     reports: mpsc::Sender<Report>,
     /// Cancelled when the conversation has ended, so that the attempt is judged or waits for its judges.
     is_judged: CancellationToken,
     /// What its judges spent so far.
-    spent: Arc<Mutex<Spent>>,
+    spent: Arc<Mutex<JudgeUsage>>,
 }
 
 impl ProgressSink for ProgressReporter {
@@ -37,7 +37,7 @@ impl ProgressSink for ProgressReporter {
         self.memory.clone()
     }
 
-    fn spends(&mut self, spent: Spent) {
+    fn spends(&mut self, spent: JudgeUsage) {
         let mut all = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         *all = all.and(spent);
     }
@@ -72,12 +72,12 @@ pub(super) async fn execute(
     let slots = Arc::new(Semaphore::new(shared.plan.options.jobs.max(1) as usize));
     let limits = AgentLimits::of(&shared.plan);
     let mut outstanding_attempts = VecDeque::<AttemptKey>::from(outstanding_attempts);
-    let mut taken = queue.map(|queue| TakenCases::of(queue, std::mem::take(&mut outstanding_attempts)));
+    let mut taken = queue.map(|queue| ClaimedCases::of(queue, std::mem::take(&mut outstanding_attempts)));
     let mut attempts = StartedAttempts {
         shared: shared.clone(),
         reports: reports.clone(),
         judging_ends,
-        of_queue: taken.as_ref().map(TakenCases::records),
+        of_queue: taken.as_ref().map(ClaimedCases::records),
         tasks: JoinSet::new(),
     };
     while taken.is_some() || !outstanding_attempts.is_empty() {
@@ -132,7 +132,7 @@ impl StartedAttempts {
         slots: (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>),
     ) {
         let (shared, reports, of_queue) = (self.shared.clone(), self.reports.clone(), self.of_queue.clone());
-        let room: Room = Arc::new(Mutex::new(Some(slots)));
+        let room: SlotPermits = Arc::new(Mutex::new(Some(slots)));
         let memory = AttemptMemory::of(&shared.agents.memory);
         let ends = (cancel, self.judging_ends.clone());
         let teller = ProgressReporter {

@@ -2,7 +2,7 @@
 //! example because the disk is full, are retried.
 
 use crate::domain::{
-    Attempt, AttemptKey, AttemptRecords, EndedAttempt, InMemory, RecordedAt, RunState, Spent,
+    Attempt, AttemptKey, AttemptRecords, EndedAttempt, InMemory, JudgeUsage, RecordedAt, RunState,
 };
 use crate::store::{JournalError, RunFolder, SummaryWriter};
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ const WAITING: usize = 64;
 
 enum Request {
     Append(Vec<Arc<Attempt>>),
-    SpentOnCancelled(Spent),
+    SpentOnCancelled(JudgeUsage),
     /// The run is complete.
     End,
 }
@@ -67,7 +67,7 @@ impl JournalWriter {
     }
 
     /// Submits what judges spent on attempts that were cancelled. There is no outcome.
-    pub(super) fn spent_on_cancelled(&self, spent: Spent) {
+    pub(super) fn spent_on_cancelled(&self, spent: JudgeUsage) {
         if let Some(requests) = &self.requests {
             let _ = requests.send(Request::SpentOnCancelled(spent));
         }
@@ -129,7 +129,7 @@ impl JournalThread {
 
     /// Writes what judges spent on attempts that were cancelled. If that fails, an attempt cannot be written either, which
     /// is reported.
-    fn spent_on_cancelled(&mut self, spent: Spent) {
+    fn spent_on_cancelled(&mut self, spent: JudgeUsage) {
         if self.folder.append_spent_on_cancelled(spent).is_ok() {
             self.is_dirty = true;
         }

@@ -43,7 +43,7 @@ pub use agents::{ListedAgent, list_agents};
 pub use baseline::{BaselineChange, PinError, compared_with, name_run, pin_run, unpin_run};
 pub use capture::{RecordedConversation, recorded_conversations, with_user_message};
 pub use changed::{
-    AttemptTook, CaseVersion, ChangedCase, FoundChanges, RunEstimate, SeenCases, changed_cases,
+    AttemptCost, CaseVersion, ChangedCase, FoundChanges, RunEstimate, SeenCases, changed_cases,
 };
 pub use chat::{ChatEvent, chat, tools_of_chat, tools_of_chat_about};
 pub use export::{export, redacted, redacted_text};

@@ -15,7 +15,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(2);
 const MOST_FAILURES: u32 = 5;
 
 /// The cases that this machine takes from a queue.
-pub(super) struct TakenCases {
+pub(super) struct ClaimedCases {
     queue: Arc<CaseQueue>,
     /// The outstanding attempts of each case.
     of: HashMap<usize, VecDeque<AttemptKey>>,
@@ -23,12 +23,12 @@ pub(super) struct TakenCases {
     cannot_record: CancellationToken,
 }
 
-impl TakenCases {
+impl ClaimedCases {
     /// Creates it from a queue and the outstanding attempts of all its cases.
-    pub(super) fn of(queue: Arc<CaseQueue>, attempts: VecDeque<AttemptKey>) -> TakenCases {
+    pub(super) fn of(queue: Arc<CaseQueue>, attempts: VecDeque<AttemptKey>) -> ClaimedCases {
         let mut of: HashMap<usize, VecDeque<AttemptKey>> = HashMap::new();
         attempts.into_iter().for_each(|key| of.entry(key.case).or_default().push_back(key));
-        TakenCases { queue, of, cannot_record: CancellationToken::new() }
+        ClaimedCases { queue, of, cannot_record: CancellationToken::new() }
     }
 
     /// What is told about attempts that cannot be recorded.
@@ -74,7 +74,7 @@ impl TakenCases {
             tokio::select! {
                 biased;
                 () = closing.cancelled() => return VecDeque::new(),
-                () = tokio::time::sleep((self.queue.beat_every() / 2).min(LONGEST_WAIT)) => {}
+                () = tokio::time::sleep((self.queue.heartbeat_interval() / 2).min(LONGEST_WAIT)) => {}
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The messages from the executor to the dispatcher.
 
-use crate::domain::{Attempt, AttemptKey, Progress, Spent};
+use crate::domain::{Attempt, AttemptKey, JudgeUsage, Progress};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -27,9 +27,9 @@ pub(super) enum Report {
     /// Something that the user should know.
     Warning(String),
     /// The attempt was cancelled, after its judges spent this.
-    Dropped(AttemptKey, Spent),
+    Dropped(AttemptKey, JudgeUsage),
     /// The requests of judges that were cancelled, at the end of the run.
-    CancelledRequests(Spent),
+    CancelledRequests(JudgeUsage),
     /// The attempt failed because of an error in evaltrail itself.
     Broke(AttemptKey, String, oneshot::Sender<Recorded>),
 }

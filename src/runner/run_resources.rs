@@ -1,7 +1,7 @@
 //! What the attempts of a run share, and who is informed of their progress.
 
 use crate::agents::{Agents, AttemptMemory};
-use crate::domain::{AttemptKey, Criterion, EndedAttempt, Progress, RunPlan, Spent};
+use crate::domain::{AttemptKey, Criterion, EndedAttempt, JudgeUsage, Progress, RunPlan};
 use crate::formats::{Notes, SetFile};
 use crate::judge::{Judges, Programs};
 use crate::metrics::{JudgedMetric, Scorer, Unusable};
@@ -22,7 +22,7 @@ pub(super) trait ProgressSink: Send {
 
     /// Called after each response of a judge, also of one that simulates a user. If the attempt is cancelled, its results do
     /// not contain what was spent.
-    fn spends(&mut self, _spent: Spent) {}
+    fn spends(&mut self, _spent: JudgeUsage) {}
 
     /// Called when the conversation has ended, before the attempt waits for its judges.
     fn conversation_ended(&mut self) {}

@@ -60,7 +60,7 @@ pub struct Claim {
 
 /// What came of a claim.
 #[derive(Debug)]
-pub enum Claimed {
+pub enum ClaimOutcome {
     /// This process has it. The second value tells whether another one had it before.
     Won(Claim, bool),
     /// Another machine has it.
@@ -107,14 +107,14 @@ pub fn claim(
     own: &Claimant,
     lease: Duration,
     mut waits: impl FnMut(&Claimant),
-) -> Result<Claimed, BucketError> {
+) -> Result<ClaimOutcome, BucketError> {
     let bucket = runs.below(FOLDER).below(name);
     let mut seen: Option<(String, Instant, Duration)> = None;
     loop {
         let objects = bucket.list()?.objects;
         let named = |name: &str| objects.iter().find(|object| object.name == name);
         if named(DONE).is_some() {
-            return Ok(Claimed::Done(read_json(&bucket, DONE)?));
+            return Ok(ClaimOutcome::Done(read_json(&bucket, DONE)?));
         }
         let generation = newest(&objects);
         let free = generation == 0 || released(&bucket, &objects)? == generation;
@@ -134,7 +134,7 @@ pub fn claim(
                     seen = Some((last, Instant::now(), patience));
                 }
                 Some((before, _, _)) if *before != last => {
-                    return Ok(Claimed::Taken(claimant(&bucket, generation)));
+                    return Ok(ClaimOutcome::Taken(claimant(&bucket, generation)));
                 }
                 Some(_) => {}
             }
@@ -152,7 +152,7 @@ pub fn claim(
         match bucket.create(&generation_name(generation + 1), text) {
             Ok(_) => {
                 let claim = Claim { bucket, generation: generation + 1, lease, beats: 0 };
-                return Ok(Claimed::Won(claim, generation > 0));
+                return Ok(ClaimOutcome::Won(claim, generation > 0));
             }
             // Another machine was faster.
             Err(BucketError::Exists(_)) => seen = None,
@@ -196,7 +196,7 @@ fn state_of(bucket: &Bucket, objects: &[StoredObject]) -> Result<ClaimState, Buc
 
 impl Claim {
     /// How often a heartbeat is due.
-    pub fn beat_every(&self) -> Duration {
+    pub fn heartbeat_interval(&self) -> Duration {
         self.lease / BEATS
     }
 
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn one_of_two_machines_has_a_claim() {
         let (_folder, runs) = runs();
-        let Claimed::Won(mut claim, false) =
+        let ClaimOutcome::Won(mut claim, false) =
             super::claim(&runs, "shard-1", &own("a"), LEASE, |_| ()).unwrap()
         else {
             panic!()
@@ -305,13 +305,13 @@ mod tests {
         std::thread::scope(|scope| {
             let (stop, stopped) = std::sync::mpsc::channel::<()>();
             scope.spawn(move || {
-                while stopped.recv_timeout(claim.beat_every()).is_err() {
+                while stopped.recv_timeout(claim.heartbeat_interval()).is_err() {
                     assert!(claim.beat().unwrap());
                 }
             });
             let mut waited = Vec::new();
             let second = super::claim(&runs, "shard-1", &own("b"), LEASE, |who| waited.push(who.clone()));
-            assert!(matches!(second.unwrap(), Claimed::Taken(who) if who == own("a")));
+            assert!(matches!(second.unwrap(), ClaimOutcome::Taken(who) if who == own("a")));
             assert_eq!(waited, [own("a")]);
             stop.send(()).unwrap();
         });
@@ -323,23 +323,25 @@ mod tests {
     #[test]
     fn a_part_is_taken_over_from_a_machine_that_is_gone() {
         let (_folder, runs) = runs();
-        let Claimed::Won(mut first, _) = super::claim(&runs, "s", &own("a"), LEASE, |_| ()).unwrap() else {
+        let ClaimOutcome::Won(mut first, _) = super::claim(&runs, "s", &own("a"), LEASE, |_| ()).unwrap()
+        else {
             panic!()
         };
         assert!(first.beat().unwrap());
         let taken = super::claim(&runs, "s", &own("b"), LEASE, |_| ()).unwrap();
-        let Claimed::Won(mut second, true) = taken else { panic!("{taken:?}") };
+        let ClaimOutcome::Won(mut second, true) = taken else { panic!("{taken:?}") };
         assert!(!first.beat().unwrap(), "the first one learns of it");
         assert!(second.beat().unwrap());
         second.release().unwrap();
         assert_eq!(claim_states(&runs).unwrap()["s"], ClaimState::Released);
-        let Claimed::Won(third, true) = super::claim(&runs, "s", &own("c"), LEASE, |_| panic!()).unwrap()
+        let ClaimOutcome::Won(third, true) =
+            super::claim(&runs, "s", &own("c"), LEASE, |_| panic!()).unwrap()
         else {
             panic!()
         };
         let end = ClaimEnd { run: "r".into() };
         third.complete(&end).unwrap();
         let last = super::claim(&runs, "s", &own("d"), LEASE, |_| ()).unwrap();
-        assert!(matches!(last, Claimed::Done(found) if found == end));
+        assert!(matches!(last, ClaimOutcome::Done(found) if found == end));
     }
 }

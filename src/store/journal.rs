@@ -18,7 +18,9 @@ use super::run_folders::{LOCK, RUNS};
 use super::run_key::RunKey;
 use super::summaries::SummaryWriter;
 use super::whole_plan::{WHOLE_PLAN, WholePlan, whole_plan_text};
-use crate::domain::{Attempt, AttemptKey, AttemptRecords, InMemory, RecordedAt, RunPlan, RunState, Spent};
+use crate::domain::{
+    Attempt, AttemptKey, AttemptRecords, InMemory, JudgeUsage, RecordedAt, RunPlan, RunState,
+};
 use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, Write};
@@ -41,7 +43,7 @@ pub struct RunFolder {
     /// The number of damaged lines in the journal.
     damaged: usize,
     /// What judges spent on attempts that were cancelled, as recorded in the journal.
-    spent_on_cancelled: Spent,
+    spent_on_cancelled: JudgeUsage,
     key: Option<RunKey>,
 }
 
@@ -70,7 +72,7 @@ impl RunFolder {
             run_id,
             number,
             damaged: 0,
-            spent_on_cancelled: Spent::default(),
+            spent_on_cancelled: JudgeUsage::default(),
             key,
         };
         run.write_plan(plan)?;
@@ -182,7 +184,7 @@ impl RunFolder {
     }
 
     /// Appends what judges spent on attempts that were cancelled.
-    pub fn append_spent_on_cancelled(&mut self, spent: Spent) -> Result<(), JournalError> {
+    pub fn append_spent_on_cancelled(&mut self, spent: JudgeUsage) -> Result<(), JournalError> {
         let line = serde_json::to_vec(&SpentOnCancelledLine { spent_on_cancelled: spent });
         let line = self.signed(line.map_err(|error| at(self.folder.path())(error.into()))?);
         self.write(&line)?;

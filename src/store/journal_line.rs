@@ -1,7 +1,7 @@
 //! One line of a journal: its signature, and its attempt or a cost.
 
 use super::run_key::{RunKey, SIGNATURE_LENGTH};
-use crate::domain::{Attempt, AttemptKey, Spent};
+use crate::domain::{Attempt, AttemptKey, JudgeUsage};
 use serde::{Deserialize, Serialize};
 use std::io;
 
@@ -30,12 +30,12 @@ const SPENT_NAME: &[u8] = b"{\"spent_on_cancelled\":";
 /// A line with what judges spent on attempts that were cancelled.
 #[derive(Serialize, Deserialize)]
 pub(super) struct SpentOnCancelledLine {
-    pub(super) spent_on_cancelled: Spent,
+    pub(super) spent_on_cancelled: JudgeUsage,
 }
 
 impl SpentOnCancelledLine {
     /// What such a line contains; `None` if it is another line.
-    pub(super) fn read(line: &[u8]) -> Option<Spent> {
+    pub(super) fn read(line: &[u8]) -> Option<JudgeUsage> {
         let is_spent = line.starts_with(SPENT_NAME);
         is_spent
             .then(|| serde_json::from_slice(line).ok())

@@ -11,8 +11,8 @@ use super::read::read_line_within;
 use super::run_key::RunKey;
 use super::summaries::{SummaryWriter, read_summaries};
 use crate::domain::{
-    Attempt, AttemptKey, AttemptRecords, EndedAttempt, InMemory, RecordedAt, RunEvent, RunPlan, RunState,
-    Spent,
+    Attempt, AttemptKey, AttemptRecords, EndedAttempt, InMemory, JudgeUsage, RecordedAt, RunEvent, RunPlan,
+    RunState,
 };
 use rayon::prelude::*;
 use std::io::{self, BufRead, BufReader, Read};
@@ -192,7 +192,7 @@ fn read_block(
 
 enum Line {
     Attempt(Arc<EndedAttempt>),
-    SpentOnCancelled(Spent),
+    SpentOnCancelled(JudgeUsage),
     End,
     Empty,
     /// It cannot be read, has no valid signature in a signed run, or does not belong to a case of the plan.

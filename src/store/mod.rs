@@ -54,7 +54,7 @@ pub use bucket_copy::{
     Copied, CopyError, OnFetched, address_of_copy, copy_bucket, copy_table, new_copy, with_addresses,
 };
 pub use claims::{
-    Claim, ClaimEnd, ClaimState, Claimant, Claimed, claim, claim_states, mark_place, shard_claim_name,
+    Claim, ClaimEnd, ClaimOutcome, ClaimState, Claimant, claim, claim_states, mark_place, shard_claim_name,
 };
 pub use decisions::{read_decisions, save_decisions};
 pub use edits::{Done, EditFailed, EditLog, FileAction, FileJob, Scope, UndoError};

@@ -79,7 +79,7 @@ impl CaseQueue {
     }
 
     /// How often a heartbeat is due.
-    pub fn beat_every(&self) -> Duration {
+    pub fn heartbeat_interval(&self) -> Duration {
         self.lease / BEATS
     }
 

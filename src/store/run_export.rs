@@ -17,7 +17,7 @@ use super::own_folder::OwnFolder;
 use super::plan_file::{PLAN, RUN_FORMAT, each_path, read_plan, relative_to};
 use super::read::{open_regular, read_line_within};
 use super::run_folders::RUNS;
-use crate::domain::Spent;
+use crate::domain::JudgeUsage;
 use flate2::Compression;
 use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
@@ -77,7 +77,7 @@ pub fn export_run(
                 line(serde_json::to_value(&*attempt.read_to_write()?)?)?;
             }
         }
-        if state.spent_on_cancelled != Spent::default() {
+        if state.spent_on_cancelled != JudgeUsage::default() {
             line(serde_json::to_value(SpentOnCancelledLine {
                 spent_on_cancelled: state.spent_on_cancelled,
             })?)?;

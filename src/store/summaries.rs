@@ -14,8 +14,8 @@ use super::own_folder::OwnFolder;
 use super::plan_file::{PLAN, each_path, relative_to, workspace_of};
 use super::run_key::{RunKey, RunSigner, SIGNATURE_LENGTH};
 use crate::domain::{
-    ATTEMPTS_IN_BLOCK, AttemptRecords, EndedAttempt, FinishedAttempts, PlannedCases, RunPlan, RunState,
-    Spent, packed_block,
+    ATTEMPTS_IN_BLOCK, AttemptRecords, EndedAttempt, FinishedAttempts, JudgeUsage, PlannedCases, RunPlan,
+    RunState, packed_block,
 };
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -43,7 +43,7 @@ pub(super) struct SummariesEnd {
     /// The number of damaged lines of the journal.
     pub(super) damaged: usize,
     /// What judges spent on attempts that were cancelled.
-    pub(super) spent_on_cancelled: Spent,
+    pub(super) spent_on_cancelled: JudgeUsage,
 }
 
 impl SummariesEnd {
@@ -100,7 +100,7 @@ impl SummaryWriter {
         number: u64,
         ended: bool,
         damaged: usize,
-        spent_on_cancelled: Spent,
+        spent_on_cancelled: JudgeUsage,
     ) -> io::Result<()> {
         if !self.block.is_empty() {
             self.write_block()?;

@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(StubFile::parse(&format!("{good}\n\n{good}\n")).unwrap().lines[1].number, 3);
         assert!(wrong(&format!("{good}\n{{oops")).starts_with("line 2: column 2"));
         let long = format!("{good}\n{{\"tool\": \"t\", \"response\": \"{}\"}}", "a".repeat(33 << 20));
-        assert_eq!(wrong(&long), "line 2: the line has 33 MB; the limit is 32 MB");
+        assert_eq!(wrong(&long), "line 2: the line has 34 MB; the limit is 32 MB");
         assert!(wrong(r#"{"tool": "t"}"#).contains("either \"response\" or \"error\""));
         assert!(wrong(r#"{"tool": "t", "response": 1, "error": "x"}"#).contains("either"));
         assert!(wrong(r#"{"tool": "t", "response": 1, "retries": 1}"#).contains("retries"));

@@ -2,6 +2,7 @@
 
 use crate::store::read_head;
 use std::path::{Path, PathBuf};
+
 /// A folder that contains an ADK agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentFolder {

@@ -3,7 +3,7 @@
 
 use crate::common::root;
 use evaltrail::formats::adk::read_initial_session;
-use evaltrail::formats::{Converted, Fresh, SetFile, Target, convert};
+use evaltrail::formats::{ConversionInputs, Converted, SetFile, Target, convert};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ fn with_session(text: &str, id: &str, target: Target, session: Option<&str>) -> 
     let file = SetFile::open(Arc::from(text), id).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let mut id = || "<uuid>".to_string();
     let session = session.map(|text| read_initial_session(text).unwrap()).unwrap_or_default();
-    convert(&file, target, &mut Fresh { set_id: "the_id".into(), now: 5.0, id: &mut id, session })
+    convert(&file, target, &mut ConversionInputs { set_id: "the_id".into(), now: 5.0, id: &mut id, session })
 }
 
 /// Normalizes a document for the comparison: ADK dumps all fields, so nulls and empty defaults are removed, and ids

@@ -115,8 +115,8 @@ fn agent_data_is_read_as_a_saved_conversation() {
         "agent_data": {"agents": {}, "turns": [
             {"turn_index": 0, "events": [
                 event("user", json!([{"text": "Hello"}])),
-                event("home", json!([{"function_call": {"name": "greet", "args": {}}}])),
-                event("home", json!([{"function_response": {"name": "greet", "response": {"ok": true}}}])),
+                event("home", json!([{"function_call": {"name": "probe_server", "args": {}}}])),
+                event("home", json!([{"function_response": {"name": "probe_server", "response": {"ok": true}}}])),
                 {"author": "home", "content": {"role": "model", "parts": [{"text": "Hi"}]}, "state_delta": {"met": true}}
             ]},
             {"turn_index": 1, "events": [event("user", json!([{"text": "Bye"}])), event("home", json!([{"text": "Bye"}]))]}
@@ -126,7 +126,7 @@ fn agent_data_is_read_as_a_saved_conversation() {
     let said: Vec<String> = case.turns().iter().map(|turn| turn.user.scored_text()).collect();
     assert_eq!(said, ["Hello", "Bye"]);
     let saved = case.saved.unwrap();
-    assert_eq!(saved.turns[0].calls()[0].name, "greet");
+    assert_eq!(saved.turns[0].calls()[0].name, "probe_server");
     assert_eq!((saved.turns[0].response_text(), saved.turns[1].response_text()), ("Hi".into(), "Bye".into()));
     assert_eq!(saved.state, Some(json!({"met": true})));
 }

@@ -5,9 +5,10 @@ use crate::common::judge::judged_case;
 use crate::common::root;
 use evaltrail::analysis::{ComparisonRule, compare_runs};
 use evaltrail::domain::{
-    AgentSpec, Asked, Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, MetricResult,
-    ModelError, Part, PlannedCase, PlannedCases, PlannedSet, Progress, Reading, RunBy, RunEvent, RunOptions,
-    RunPlan, RunRef, RunState, Sample, Spent, Status, ToolCall, Totals, adk_status, case_status, is_hidden,
+    AgentSpec, Asked, Attempt, AttemptKey, Content, Criterion, EndedAttempt, Invocation, JudgeUsage,
+    MetricResult, ModelError, Part, PlannedCase, PlannedCases, PlannedSet, Progress, Reading, RunBy,
+    RunEvent, RunOptions, RunPlan, RunRef, RunState, Sample, Status, ToolCall, Totals, adk_status,
+    case_status, is_hidden,
 };
 use evaltrail::explorer::{
     CaptureTarget, CaseSummary, ChatMsg, ComparedPair, ComparedRun, EditMsg, Effect, HistoryMsg, Key,
@@ -189,8 +190,13 @@ fn judge(metric: &JudgedMetric, eval_id: &str, evidence: &Evidence) -> MetricRes
     };
     let mut case = judged_case(metric, evidence);
     let asked: Vec<Asked> = case.questions(&[]).unwrap().into_iter().map(asked).collect();
-    let spent =
-        Spent { asked: 5, input_tokens: 2410, output_tokens: 305, cost: Some(0.0012), ..Spent::default() };
+    let spent = JudgeUsage {
+        asked: 5,
+        input_tokens: 2410,
+        output_tokens: 305,
+        cost: Some(0.0012),
+        ..JudgeUsage::default()
+    };
     case.result(asked, "gemini-2.5-flash", spent)
 }
 
@@ -479,7 +485,7 @@ fn hostile_judgement(bad: &str, long: &str, evidence: &Evidence) -> MetricResult
     let mut case = judged_case(&metric, evidence);
     let question = case.questions(&[]).unwrap().remove(0);
     let asked = Asked { id: question.id, about: question.about.into(), samples: vec![sample, broken] };
-    case.result(vec![asked], bad, Spent::default())
+    case.result(vec![asked], bad, JudgeUsage::default())
 }
 
 /// Escape sequences, bidi and zero-width characters, tabs and megabytes of text in every field that is shown.

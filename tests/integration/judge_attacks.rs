@@ -4,7 +4,8 @@
 
 use crate::common::judge::judged_case;
 use evaltrail::domain::{
-    Asked, Content, Criterion, CustomMetric, Invocation, JudgeTemplate, QuestionId, Reading, Sample, Spent,
+    Asked, Content, Criterion, CustomMetric, Invocation, JudgeTemplate, JudgeUsage, QuestionId, Reading,
+    Sample,
 };
 use evaltrail::metrics::{Evidence, JudgedMetric};
 use serde_json::{Value, json};
@@ -429,7 +430,7 @@ impl Target {
             ..QuestionId::default()
         };
         answered.push(Asked { id, about: String::new(), samples: vec![sample(reply)] });
-        let result = judged_case(metric, evidence).result(answered, "judge", Spent::default());
+        let result = judged_case(metric, evidence).result(answered, "judge", JudgeUsage::default());
         let judgement = result.judgement.unwrap();
         let read = &judgement.questions.last().unwrap().samples[0];
         let score = match self.name {

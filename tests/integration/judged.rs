@@ -3,8 +3,8 @@
 
 use crate::common::judge::judged_case;
 use evaltrail::domain::{
-    Asked, Content, Criterion, Invocation, InvocationEvent, MetricResult, Part, QuestionId, Reading, Rubric,
-    Sample, Score, Spent, Status, ToolCall, ToolResponse, Trajectory,
+    Asked, Content, Criterion, Invocation, InvocationEvent, JudgeUsage, MetricResult, Part, QuestionId,
+    Reading, Rubric, Sample, Score, Status, ToolCall, ToolResponse, Trajectory,
 };
 use evaltrail::formats::json;
 use evaltrail::metrics::{Evidence, JudgedMetric, replies};
@@ -115,7 +115,7 @@ fn judge(
         calls += samples.len();
         answered.push(Asked { id: question.id, about: question.about.into(), samples });
     }
-    Ok((case.result(answered, "scripted", Spent::default()), calls))
+    Ok((case.result(answered, "scripted", JudgeUsage::default()), calls))
 }
 
 fn metric(name: &str, options: &Value, reading: Reading) -> JudgedMetric {
@@ -421,7 +421,11 @@ fn rated(baseline: bool, lower: bool, threshold: f64, replies: &[&[&str]]) -> Me
             .map(|reply| Sample { reply: Some((*reply).into()), ..Sample::default() })
             .collect(),
     });
-    judged_case(&metric, &Evidence::turns(None, &turns)).result(answered.collect(), "j", Spent::default())
+    judged_case(&metric, &Evidence::turns(None, &turns)).result(
+        answered.collect(),
+        "j",
+        JudgeUsage::default(),
+    )
 }
 
 /// The score that each sample alone would give depends only on that sample.
@@ -514,7 +518,7 @@ fn every_split_of_samples_is_steady_or_not_as_defined() {
             }
         }
         let answered = vec![Asked { id: QuestionId::default(), about: String::new(), samples }];
-        let result = judged_case(&metric, &evidence).result(answered, "j", Spent::default());
+        let result = judged_case(&metric, &evidence).result(answered, "j", JudgeUsage::default());
         if result.is_unsteady() != turns_over {
             wrong.push((yes, no, none, result.is_unsteady()));
         }

@@ -245,7 +245,7 @@ impl World {
         self.take(Msg::Run(RunMsg::Started(Box::new(state))));
     }
 
-    fn run_goes_on(&mut self) {
+    fn run_in_progress(&mut self) {
         let count = self.rng.random_range(1..4).min(self.run.len());
         let events: Vec<RunEvent> = self.run.drain(..count).collect();
         if !events.is_empty() {
@@ -294,7 +294,7 @@ impl World {
                 let key = keys[self.rng.random_range(0..keys.len())];
                 self.take(Msg::Key(parse_key(key).unwrap()));
             }
-            4..6 => self.run_goes_on(),
+            4..6 => self.run_in_progress(),
             6..9 => self.work(),
             _ => self.deliver(),
         }
@@ -304,7 +304,7 @@ impl World {
     fn settle(&mut self) {
         self.answers.push(Msg::Sets(SetMsg::FilesChanged));
         while !(self.effects.is_empty() && self.answers.is_empty() && self.run.is_empty()) {
-            self.run_goes_on();
+            self.run_in_progress();
             self.work();
             self.deliver();
         }

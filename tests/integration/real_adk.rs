@@ -369,14 +369,14 @@ from google.genai import types
 def say(text):
     return types.Content(role="model", parts=[types.Part(text=text)])
 
-class Speaker(BaseLlm):
+class UserTurns(BaseLlm):
     async def generate_content_async(self, request, stream=False):
         if stream:
             for piece in ["Good", " mor", "ning!"]:
                 yield LlmResponse(content=say(piece), partial=True)
         yield LlmResponse(content=say("Good morning!"))
 
-root_agent = LlmAgent(name="speaker", model=Speaker(model="fake"))
+root_agent = LlmAgent(name="speaker", model=UserTurns(model="fake"))
 "#,
     )
     .unwrap();

@@ -14,9 +14,13 @@ def question_in(value):
 
 
 def question_part(value):
-    """The text of an interrupt's question with the whole value as the part's metadata, or the value as text."""
+    """The text of an interrupt's question and what else is in the value, or the value as text. The value is also the part's
+    metadata."""
     text, whole = question_in(value), output_text(value)
-    return {"text": whole} if text is None else {"text": text, "part_metadata": {"interrupt": json.loads(whole)}}
+    if text is None:
+        return {"text": whole}
+    is_all = isinstance(value, dict) and len(value) == 1 and "action_requests" not in value
+    return {"text": text if is_all else f"{text}\n{whole}", "part_metadata": {"interrupt": json.loads(whole)}}
 
 
 class LangGraph(Adapter):

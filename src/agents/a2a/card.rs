@@ -3,7 +3,7 @@
 use super::request::Protocol;
 use super::security::authentication;
 use crate::agents::remote::{Remote, said};
-use crate::agents::{AgentError, AgentHello, ErrorKind};
+use crate::agents::{AgentDescription, AgentError, ErrorKind};
 use crate::domain::A2aBinding;
 use reqwest::Method;
 use reqwest::header::HeaderMap;
@@ -53,7 +53,7 @@ impl Card {
     }
 
     /// What the card says about the agent. ADK lists tools as skills, as `AGENT-TOOL`.
-    pub(super) fn hello(&self) -> AgentHello {
+    pub(super) fn hello(&self) -> AgentDescription {
         let text = |key: &str| self.0[key].as_str().filter(|text| !text.is_empty()).map(str::to_string);
         let about = [("name", text("name")), ("version", text("version")), ("about", text("description"))];
         let about = about.into_iter().filter_map(|(key, words)| Some((key, words?))).collect();
@@ -65,7 +65,7 @@ impl Card {
             let id = skill["id"].as_str()?;
             Some((id.rsplit('-').next().unwrap_or(id).to_string(), Vec::new()))
         });
-        AgentHello { was_asked: true, about, tools: tools.collect() }
+        AgentDescription { was_asked: true, about, tools: tools.collect() }
     }
 
     pub(super) fn authentication(&self) -> Option<String> {

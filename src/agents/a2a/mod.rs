@@ -11,7 +11,7 @@ use self::reader::{Reader, TaskState};
 use self::request::{EXTENSION, Method, Protocol};
 use super::budget::EVENT;
 use super::remote::{Remote, setup};
-use super::{Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
+use super::{Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
 use crate::domain::{A2aSettings, Content};
 use crate::formats::adk::Event;
 use crate::process::clock::Stopwatch;
@@ -34,7 +34,7 @@ const POLLS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_
 pub(super) struct A2aAgent {
     place: Arc<A2aPlace>,
     /// What the card says.
-    hello: AgentHello,
+    hello: AgentDescription,
 }
 
 #[derive(Debug)]
@@ -84,7 +84,7 @@ impl A2aAgent {
 
 #[async_trait]
 impl Agent for A2aAgent {
-    async fn hello(&self) -> AgentHello {
+    async fn hello(&self) -> AgentDescription {
         self.hello.clone()
     }
 

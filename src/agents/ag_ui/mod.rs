@@ -10,7 +10,7 @@ use super::messages::{event_with, history_messages, response_part, text_of};
 use super::openai::declarations_in;
 use super::remote::Remote;
 use super::tools::answer_for_caller;
-use super::{Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
+use super::{Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
 use crate::domain::{AgUiSettings, Part, ToolCall, TurnEnd};
 use crate::formats::adk::Event;
 use crate::process::clock::Stopwatch;
@@ -56,9 +56,9 @@ impl AgUiAgent {
 
 #[async_trait]
 impl Agent for AgUiAgent {
-    async fn hello(&self) -> AgentHello {
+    async fn hello(&self) -> AgentDescription {
         let tools = self.place.tools.iter().filter_map(declared_by).collect();
-        AgentHello { was_asked: false, about: Vec::new(), tools }
+        AgentDescription { was_asked: false, about: Vec::new(), tools }
     }
 
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {

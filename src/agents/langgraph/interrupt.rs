@@ -18,11 +18,14 @@ impl Interrupt {
         Interrupt { id: id.map(str::to_string), value: value["value"].clone() }
     }
 
-    /// The message to the user: the text of the question if the value has one, with the whole value as the part's metadata, else
-    /// the value.
+    /// The message to the user: the text of the question if the value has one, then what else is in the value, which may be
+    /// the action to decide about; else the value. The value is also the part's metadata.
     pub(super) fn part(&self) -> Part {
         match question_in(&self.value) {
             Some(text) => {
+                let is_all = self.value.as_object().is_some_and(|members| members.len() == 1)
+                    && self.value.get("action_requests").is_none();
+                let text = if is_all { text } else { format!("{text}\n{}", self.value) };
                 let metadata = json!({"interrupt": self.value});
                 Part { rest: Map::from_iter([("part_metadata".to_string(), metadata)]), ..Part::text(text) }
             }
@@ -94,13 +97,16 @@ mod tests {
         let middleware =
             json!({"action_requests": [{"name": "pay", "args": {"n": 1}, "description": "Pay 1?"}]});
         for (value, text) in [
-            (json!({"question": "Which colour?", "options": ["red", "blue"]}), "Which colour?"),
+            (json!({"question": "Which colour?"}), "Which colour?"),
             (json!({"kind": "x", "prompt": "Go on?", "message": " "}), "Go on?"),
+            (json!({"question": "Approve?", "action": "transfer", "amount": 9000}), "Approve?"),
             (json!([action, action]), "Pay 1?\nPay 1?"),
             (middleware, "Pay 1?"),
         ] {
             let part = part(value.clone());
-            assert_eq!(part.text.as_deref(), Some(text), "{value}");
+            let is_all = value == json!({"question": "Which colour?"});
+            let shown = if is_all { text.to_string() } else { format!("{text}\n{value}") };
+            assert_eq!(part.text, Some(shown), "what else is in the value is shown");
             assert_eq!(part.rest["part_metadata"]["interrupt"], value);
             assert!(!part.is_blank());
         }

@@ -13,7 +13,7 @@ mod updates;
 use super::budget::EVENT;
 use super::messages::{event_with, history_messages};
 use super::remote::{Items, Remote, setup, words_of};
-use super::{Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
+use super::{Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
 use crate::domain::{LanggraphSettings, Part, TurnEnd};
 use crate::formats::adk::Event;
 use crate::process::clock::Stopwatch;
@@ -88,8 +88,8 @@ impl Agent for LanggraphAgent {
         }))
     }
 
-    async fn hello(&self) -> AgentHello {
-        AgentHello { was_asked: true, about: vec![("graphs", self.server.graphs())], tools: Vec::new() }
+    async fn hello(&self) -> AgentDescription {
+        AgentDescription { was_asked: true, about: vec![("graphs", self.server.graphs())], tools: Vec::new() }
     }
 
     async fn finish(&self) {

@@ -13,7 +13,7 @@ use super::messages::{event_with, response_part, text_of};
 use super::remote::{Remote, setup};
 use super::tools::answer_for_caller;
 use super::{
-    Agent, AgentError, AgentHello, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome,
+    Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome,
 };
 use crate::domain::{OpenaiApi, OpenaiSettings, Part, TurnEnd};
 use crate::formats::adk::Event;
@@ -83,9 +83,13 @@ fn declarations(text: &str) -> Result<Vec<Value>, String> {
 
 #[async_trait]
 impl Agent for OpenaiAgent {
-    async fn hello(&self) -> AgentHello {
+    async fn hello(&self) -> AgentDescription {
         let tools = self.place.tools.iter().filter_map(declared_by).collect();
-        AgentHello { was_asked: false, about: vec![("model", self.place.settings.model.clone())], tools }
+        AgentDescription {
+            was_asked: false,
+            about: vec![("model", self.place.settings.model.clone())],
+            tools,
+        }
     }
 
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {

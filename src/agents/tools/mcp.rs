@@ -45,7 +45,7 @@ const INVALID_REQUEST: i32 = -32600;
 
 /// Stands in for one MCP server.
 #[derive(Debug)]
-pub(super) struct McpStandIn {
+pub(super) struct McpProxy {
     /// The real server.
     real: Option<(reqwest::Client, Url)>,
     /// The declarations of the tools, if the real server is asked for calls at most.
@@ -53,13 +53,13 @@ pub(super) struct McpStandIn {
     attempts: Arc<OpenAttempts>,
 }
 
-impl McpStandIn {
+impl McpProxy {
     /// Errors: the declarations cannot be read, or the address is not valid.
     pub(super) fn new(
         source: &McpSource,
         stubs: StubMode,
         attempts: Arc<OpenAttempts>,
-    ) -> Result<McpStandIn, AgentError> {
+    ) -> Result<McpProxy, AgentError> {
         let real = source.url.as_ref().map(|url| {
             let invalid = |error| setup(format!("{}: {error}", address_without_secrets(url)));
             let url = Url::parse(url).map_err(invalid)?;
@@ -67,7 +67,7 @@ impl McpStandIn {
         });
         let may_run = matches!(stubs, StubMode::Off | StubMode::Live);
         let declared = source.declarations.as_deref().filter(|_| source.url.is_none() || !may_run);
-        Ok(McpStandIn {
+        Ok(McpProxy {
             real: real.transpose()?,
             declared: declared.map(declarations_in).transpose()?,
             attempts,

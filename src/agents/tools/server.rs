@@ -4,7 +4,7 @@
 
 use super::attempts::{Admission, OpenAttempts};
 use super::body::{Body, empty, reply};
-use super::mcp::McpStandIn;
+use super::mcp::McpProxy;
 use super::received::{NotReceived, Received};
 use super::traces::{TraceInbox, TraceListener};
 use crate::agents::AgentError;
@@ -80,7 +80,7 @@ struct Shared {
     is_greeted: AtomicBool,
     attempts: Arc<OpenAttempts>,
     /// By the environment variable from which the agent takes the address.
-    mcp: BTreeMap<String, McpStandIn>,
+    mcp: BTreeMap<String, McpProxy>,
     traces: Option<Arc<TraceInbox>>,
 }
 
@@ -102,7 +102,7 @@ impl ToolServer {
         let attempts = Arc::new(OpenAttempts::new(is_sure));
         let mut mcp = BTreeMap::new();
         for (variable, source) in &tools.mcp {
-            mcp.insert(variable.clone(), McpStandIn::new(source, tools.stubs, attempts.clone())?);
+            mcp.insert(variable.clone(), McpProxy::new(source, tools.stubs, attempts.clone())?);
         }
         let listener_of_traces = match &tools.traces {
             TraceSource::At(place) => Some(listen_for_traces(place)?),

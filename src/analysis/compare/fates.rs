@@ -10,7 +10,7 @@ use crate::domain::RunState;
 
 /// What became of a case from the first run to the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum CaseFate {
+pub enum CaseChange {
     /// There is evidence that it passes less often: [`crate::analysis::ChangeEvidence`].
     Broke,
     /// There is evidence that it passes more often.
@@ -32,47 +32,47 @@ pub enum CaseFate {
     OnlyAfter,
 }
 
-impl CaseFate {
+impl CaseChange {
     /// All, in display order.
-    pub const ALL: [CaseFate; 9] = [
-        CaseFate::Broke,
-        CaseFate::Fixed,
-        CaseFate::Unclear,
-        CaseFate::Edited,
-        CaseFate::NotEvaluated,
-        CaseFate::StillFailing,
-        CaseFate::StillPassing,
-        CaseFate::OnlyBefore,
-        CaseFate::OnlyAfter,
+    pub const ALL: [CaseChange; 9] = [
+        CaseChange::Broke,
+        CaseChange::Fixed,
+        CaseChange::Unclear,
+        CaseChange::Edited,
+        CaseChange::NotEvaluated,
+        CaseChange::StillFailing,
+        CaseChange::StillPassing,
+        CaseChange::OnlyBefore,
+        CaseChange::OnlyAfter,
     ];
 
     /// The name in JSON.
     pub fn key(self) -> &'static str {
         match self {
-            CaseFate::Broke => "broke",
-            CaseFate::Fixed => "fixed",
-            CaseFate::Unclear => "unclear",
-            CaseFate::Edited => "edited",
-            CaseFate::NotEvaluated => "not_evaluated",
-            CaseFate::StillFailing => "still_failing",
-            CaseFate::StillPassing => "still_passing",
-            CaseFate::OnlyBefore => "only_before",
-            CaseFate::OnlyAfter => "only_after",
+            CaseChange::Broke => "broke",
+            CaseChange::Fixed => "fixed",
+            CaseChange::Unclear => "unclear",
+            CaseChange::Edited => "edited",
+            CaseChange::NotEvaluated => "not_evaluated",
+            CaseChange::StillFailing => "still_failing",
+            CaseChange::StillPassing => "still_passing",
+            CaseChange::OnlyBefore => "only_before",
+            CaseChange::OnlyAfter => "only_after",
         }
     }
 
     /// The heading of a list of such cases.
     pub fn heading(self) -> &'static str {
         match self {
-            CaseFate::Broke => "broke",
-            CaseFate::Fixed => "fixed",
-            CaseFate::Unclear => "unclear: could be noise, more attempts decide",
-            CaseFate::Edited => "edited between the runs, not comparable",
-            CaseFate::NotEvaluated => "not, or not completely, evaluated in one of the runs",
-            CaseFate::StillFailing => "still failing",
-            CaseFate::StillPassing => "still passing",
-            CaseFate::OnlyBefore => "only in the first run",
-            CaseFate::OnlyAfter => "only in the second run",
+            CaseChange::Broke => "broke",
+            CaseChange::Fixed => "fixed",
+            CaseChange::Unclear => "unclear: could be noise, more attempts decide",
+            CaseChange::Edited => "edited between the runs, not comparable",
+            CaseChange::NotEvaluated => "not, or not completely, evaluated in one of the runs",
+            CaseChange::StillFailing => "still failing",
+            CaseChange::StillPassing => "still passing",
+            CaseChange::OnlyBefore => "only in the first run",
+            CaseChange::OnlyAfter => "only in the second run",
         }
     }
 }
@@ -97,13 +97,13 @@ pub(super) fn table_of(
     a: usize,
     after: &RunToCompare,
     b: usize,
-) -> Result<PassTable, CaseFate> {
+) -> Result<PassTable, CaseChange> {
     if is_edited(before, a, after, b) {
-        return Err(CaseFate::Edited);
+        return Err(CaseChange::Edited);
     }
     let ((before, missing_before), (after, missing_after)) = (count_of(before, a), count_of(after, b));
     match before.of.min(after.of) {
-        0 => Err(CaseFate::NotEvaluated),
+        0 => Err(CaseChange::NotEvaluated),
         _ => Ok(PassTable { before, after, not_evaluated: (missing_before, missing_after) }),
     }
 }
@@ -113,7 +113,7 @@ pub(super) fn fates_of(
     tables: &[PassTable],
     rule: &ComparisonRule,
     test: Option<&RateTest>,
-) -> Vec<CaseFate> {
+) -> Vec<CaseChange> {
     let mirrored: Vec<PassTable> = tables.iter().map(|table| table.mirrored()).collect();
     let lost_cases = lost(tables, rule, OverallFall::of(test, rule.level));
     let won_cases = lost(&mirrored, rule, OverallFall::mirrored(test, rule.level));
@@ -121,14 +121,14 @@ pub(super) fn fates_of(
     tables.iter().zip(changes).map(|(table, change)| fate_of(*table, change)).collect()
 }
 
-fn fate_of(table: PassTable, (is_lost, is_won): (bool, bool)) -> CaseFate {
+fn fate_of(table: PassTable, (is_lost, is_won): (bool, bool)) -> CaseChange {
     match table.passed_all() {
-        _ if is_lost => CaseFate::Broke,
-        _ if is_won => CaseFate::Fixed,
-        (Some(true), Some(true)) => CaseFate::StillPassing,
-        (Some(false), Some(false)) => CaseFate::StillFailing,
-        (Some(false), _) | (_, Some(false)) => CaseFate::Unclear,
+        _ if is_lost => CaseChange::Broke,
+        _ if is_won => CaseChange::Fixed,
+        (Some(true), Some(true)) => CaseChange::StillPassing,
+        (Some(false), Some(false)) => CaseChange::StillFailing,
+        (Some(false), _) | (_, Some(false)) => CaseChange::Unclear,
         // No attempt failed or errored, and some were not evaluated.
-        (None, _) | (_, None) => CaseFate::NotEvaluated,
+        (None, _) | (_, None) => CaseChange::NotEvaluated,
     }
 }

@@ -9,7 +9,7 @@ mod scores;
 mod words;
 
 pub use conditions::ChangedCondition;
-pub use fates::CaseFate;
+pub use fates::CaseChange;
 pub use overall::{OutcomeTest, OverallChange, RateChange};
 pub use run::{RunConditions, RunToCompare, expectation_in_file, expectation_of};
 pub use scores::{ComparedMetric, ScoreTest};
@@ -32,7 +32,7 @@ pub struct ComparedCase {
     /// Position in the plan of the second run.
     pub after: Option<usize>,
     /// What became of it.
-    pub fate: CaseFate,
+    pub fate: CaseChange,
     /// What else differs between the two results.
     pub changed: Vec<ChangedCondition>,
 }
@@ -54,7 +54,7 @@ pub struct RunComparison {
 
 impl RunComparison {
     /// The cases of one fate.
-    pub fn of(&self, fate: CaseFate) -> impl Iterator<Item = &ComparedCase> {
+    pub fn of(&self, fate: CaseChange) -> impl Iterator<Item = &ComparedCase> {
         self.cases.iter().filter(move |case| case.fate == fate)
     }
 
@@ -67,7 +67,7 @@ impl RunComparison {
     /// changed, or not one case alone.
     pub fn undecidable_words(&self) -> Option<String> {
         let ((_, before), (_, after)) = self.overall.attempts;
-        let is_unclear = self.of(CaseFate::Unclear).next().is_some();
+        let is_unclear = self.of(CaseChange::Unclear).next().is_some();
         let attempts = format!("with at most {before} and {after} attempts of a case");
         match self.rule.undecidable((before, after)) {
             Some(Undecidable::EachCase) if self.overall.cases > 0 => Some(format!(
@@ -90,8 +90,8 @@ impl RunComparison {
         after: &'a RunState,
     ) -> impl Iterator<Item = &'a ComparedCase> {
         let is_lost = move |case: &&ComparedCase| match (case.fate, case.before, case.after) {
-            (CaseFate::Broke, _, Some(b)) => after.plan.cases.quarantine(b).is_none(),
-            (CaseFate::NotEvaluated, Some(a), Some(b)) => {
+            (CaseChange::Broke, _, Some(b)) => after.plan.cases.quarantine(b).is_none(),
+            (CaseChange::NotEvaluated, Some(a), Some(b)) => {
                 after.plan.cases.quarantine(b).is_none()
                     && passed_all(before, a)
                     && count_of(after, b).0.of == 0
@@ -104,7 +104,8 @@ impl RunComparison {
     /// The cases of which all attempts passed in the first run and that the second does not have: they were not
     /// selected, or removed.
     pub fn removed<'a>(&'a self, before: &'a RunState) -> impl Iterator<Item = &'a ComparedCase> {
-        self.of(CaseFate::OnlyBefore).filter(move |case| case.before.is_some_and(|at| passed_all(before, at)))
+        self.of(CaseChange::OnlyBefore)
+            .filter(move |case| case.before.is_some_and(|at| passed_all(before, at)))
     }
 }
 
@@ -119,8 +120,8 @@ pub fn compare_runs<'a>(
     let (before, after) = (&before.into(), &after.into());
     let pairs = paired(before, after);
     let table = |(a, b): &Pair| Some(table_of(before, (*a)?, after, (*b)?));
-    let tables: Vec<Option<Result<PassTable, CaseFate>>> = pairs.iter().map(table).collect();
-    let of_case = |(pair, table): (&Pair, &Option<Result<PassTable, CaseFate>>)| {
+    let tables: Vec<Option<Result<PassTable, CaseChange>>> = pairs.iter().map(table).collect();
+    let of_case = |(pair, table): (&Pair, &Option<Result<PassTable, CaseChange>>)| {
         let table = table.as_ref()?.as_ref().ok()?;
         let is_quarantined = pair.1.is_some_and(|b| after.plan.cases.quarantine(b).is_some());
         Some((*table, !is_quarantined))
@@ -130,18 +131,18 @@ pub fn compare_runs<'a>(
     let ComparedCounts { fates, overall, rate_change } = compared_counts(&comparable, &counts, rule);
     let mut fates = fates.into_iter();
     let mut conditions = Conditions::new(before, after);
-    let case = |((a, b), table): (&Pair, Option<Result<PassTable, CaseFate>>)| {
+    let case = |((a, b), table): (&Pair, Option<Result<PassTable, CaseChange>>)| {
         let fate = match table {
-            Some(Ok(_)) => fates.next().unwrap_or(CaseFate::NotEvaluated),
+            Some(Ok(_)) => fates.next().unwrap_or(CaseChange::NotEvaluated),
             Some(Err(why)) => why,
-            None if a.is_some() => CaseFate::OnlyBefore,
-            None => CaseFate::OnlyAfter,
+            None if a.is_some() => CaseChange::OnlyBefore,
+            None => CaseChange::OnlyAfter,
         };
         let changed = a.zip(*b).map(|(a, b)| conditions.changed(a, b)).unwrap_or_default();
         ComparedCase { before: *a, after: *b, fate, changed }
     };
     let cases: Vec<ComparedCase> = pairs.iter().zip(tables).map(case).collect();
-    let scored = cases.iter().filter(|case| case.fate != CaseFate::Edited);
+    let scored = cases.iter().filter(|case| case.fate != CaseChange::Edited);
     let scored: Vec<(usize, usize)> = scored.filter_map(|case| case.before.zip(case.after)).collect();
     let metrics = compared_metrics(before, after, &scored);
     RunComparison { metrics, cases, overall, rate_change, rule: *rule }
@@ -151,7 +152,7 @@ pub fn compare_runs<'a>(
 #[derive(Clone, Debug)]
 pub struct ComparedCounts {
     /// The fate of each case.
-    pub fates: Vec<CaseFate>,
+    pub fates: Vec<CaseChange>,
     /// All together.
     pub overall: OverallChange,
     /// The change of the rate of all together, if it is significant.

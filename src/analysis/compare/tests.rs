@@ -85,8 +85,8 @@ fn fates(before: &[Case], after: &[Case]) -> Vec<(&'static str, Vec<String>)> {
         (_, Some(at)) => b.plan.cases.eval_id(at).to_string(),
         (at, None) => a.plan.cases.eval_id(at.unwrap()).to_string(),
     };
-    let of = |fate: CaseFate| (fate.key(), found.of(fate).map(id).collect::<Vec<_>>());
-    CaseFate::ALL.into_iter().map(of).filter(|(_, ids)| !ids.is_empty()).collect()
+    let of = |fate: CaseChange| (fate.key(), found.of(fate).map(id).collect::<Vec<_>>());
+    CaseChange::ALL.into_iter().map(of).filter(|(_, ids)| !ids.is_empty()).collect()
 }
 
 #[test]
@@ -142,11 +142,11 @@ fn what_was_not_evaluated_is_neither_broken_nor_fixed() {
         let attempt = Attempt { status, ..Attempt::blank(AttemptKey { case, attempt: 1 }, "x") };
         after.apply(RunEvent::Finished(Arc::new(EndedAttempt::unrecorded(attempt))));
     }
-    let fates = |a: &RunState, b: &RunState| -> Vec<CaseFate> {
+    let fates = |a: &RunState, b: &RunState| -> Vec<CaseChange> {
         compared(a, b).cases.iter().map(|case| case.fate).collect()
     };
-    assert_eq!(fates(&before, &after), [CaseFate::NotEvaluated, CaseFate::StillFailing]);
-    assert_eq!(fates(&after, &before), [CaseFate::NotEvaluated, CaseFate::StillFailing]);
+    assert_eq!(fates(&before, &after), [CaseChange::NotEvaluated, CaseChange::StillFailing]);
+    assert_eq!(fates(&after, &before), [CaseChange::NotEvaluated, CaseChange::StillFailing]);
 }
 
 #[test]
@@ -162,8 +162,8 @@ fn an_edit_of_the_expected_state_is_no_fix() {
         run
     };
     let fate = |after: &RunState| compared(&with_state("1", false, 1), after).cases[0].fate;
-    assert_eq!(fate(&with_state("2", true, 2)), CaseFate::Edited);
-    assert_eq!(fate(&with_state("2", true, 1)), CaseFate::Fixed);
+    assert_eq!(fate(&with_state("2", true, 2)), CaseChange::Edited);
+    assert_eq!(fate(&with_state("2", true, 1)), CaseChange::Fixed);
 }
 
 #[test]
@@ -176,8 +176,8 @@ fn cases_of_which_nothing_is_expected_are_not_taken_for_one_another() {
         run
     };
     let found = compared(&broken("line 2"), &broken("line 9"));
-    let fates: Vec<CaseFate> = found.cases.iter().map(|case| case.fate).collect();
-    assert_eq!(fates, [CaseFate::OnlyAfter, CaseFate::OnlyBefore]);
+    let fates: Vec<CaseChange> = found.cases.iter().map(|case| case.fate).collect();
+    assert_eq!(fates, [CaseChange::OnlyAfter, CaseChange::OnlyBefore]);
 }
 
 #[test]
@@ -189,9 +189,9 @@ fn equal_ids_are_told_apart_by_content_then_by_order() {
     assert_eq!(
         pairs,
         [
-            (Some(1), Some(0), CaseFate::StillFailing),
-            (Some(0), Some(1), CaseFate::StillPassing),
-            (Some(2), Some(2), CaseFate::Edited),
+            (Some(1), Some(0), CaseChange::StillFailing),
+            (Some(0), Some(1), CaseChange::StillPassing),
+            (Some(2), Some(2), CaseChange::Edited),
         ]
     );
 }
@@ -201,8 +201,8 @@ fn new_saved_responses_are_compared_and_new_expectations_are_not() {
     let saved = |plan: &mut RunPlan| plan.sets[0].agent = AgentSpec::Saved;
     let before = run(&[("s", "a", "1@old response", &[false]), ("s", "b", "2", &[false])], saved);
     let after = run(&[("s", "a", "1@new response", &[true]), ("s", "b", "3", &[true])], saved);
-    let fates: Vec<CaseFate> = compared(&before, &after).cases.iter().map(|case| case.fate).collect();
-    assert_eq!(fates, [CaseFate::Fixed, CaseFate::Edited]);
+    let fates: Vec<CaseChange> = compared(&before, &after).cases.iter().map(|case| case.fate).collect();
+    assert_eq!(fates, [CaseChange::Fixed, CaseChange::Edited]);
 }
 
 #[test]
@@ -345,9 +345,9 @@ fn changed_content_is_edited_unless_both_saved() {
     let (old, new): (&[Case], &[Case]) =
         (&[("s", "a", "1@old response", &[false])], &[("s", "a", "1@new response", &[true])]);
     let fate = |before: &RunState, after: &RunState| compared(before, after).cases[0].fate;
-    assert_eq!(fate(&run(old, saved), &run(new, saved)), CaseFate::Fixed);
-    assert_eq!(fate(&run(old, saved), &run(new, |_| {})), CaseFate::Edited);
-    assert_eq!(fate(&run(old, |_| {}), &run(new, saved)), CaseFate::Edited);
+    assert_eq!(fate(&run(old, saved), &run(new, saved)), CaseChange::Fixed);
+    assert_eq!(fate(&run(old, saved), &run(new, |_| {})), CaseChange::Edited);
+    assert_eq!(fate(&run(old, |_| {}), &run(new, saved)), CaseChange::Edited);
 }
 
 #[test]
@@ -388,7 +388,7 @@ fn run_of(counts: &[(usize, usize)]) -> RunState {
     run(&cases, |_| {})
 }
 
-fn count(found: &RunComparison, fate: CaseFate) -> usize {
+fn count(found: &RunComparison, fate: CaseChange) -> usize {
     found.of(fate).count()
 }
 

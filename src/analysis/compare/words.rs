@@ -1,7 +1,7 @@
 //! A comparison in words.
 
 use super::conditions::ChangedCondition;
-use super::fates::CaseFate;
+use super::fates::CaseChange;
 use super::overall::{OutcomeTest, OverallChange, RateChange};
 use super::scores::{ComparedMetric, ScoreTest};
 use super::{ComparedCase, RunComparison};
@@ -116,8 +116,8 @@ impl RunComparison {
     /// far as there are any of the last two.
     pub fn changes_words(&self) -> String {
         let count = |fate| self.of(fate).count();
-        let mut words = format!("{} broke, {} fixed", count(CaseFate::Broke), count(CaseFate::Fixed));
-        if let unclear @ 1.. = count(CaseFate::Unclear) {
+        let mut words = format!("{} broke, {} fixed", count(CaseChange::Broke), count(CaseChange::Fixed));
+        if let unclear @ 1.. = count(CaseChange::Unclear) {
             words += &format!(", {unclear} unclear");
         }
         if let other @ 1.. = self.changed_in(ChangedCondition::Criteria) {

@@ -23,7 +23,7 @@ pub(crate) fn can_suspend(_: &Model) -> Enabled {
     if cfg!(windows) { Err("Windows cannot suspend programs") } else { Ok(()) }
 }
 
-fn run_goes_on() -> &'static str {
+fn run_in_progress() -> &'static str {
     static WORDS: LazyLock<String> =
         LazyLock::new(|| format!("a run is in progress; {} ends it", CANCEL_ALL.key()));
     &WORDS
@@ -63,7 +63,7 @@ pub(crate) fn has_set(model: &Model) -> Enabled {
 
 pub(crate) fn can_run(model: &Model) -> Enabled {
     if model.run.as_ref().is_some_and(|run| run.is_live()) {
-        return Err(run_goes_on());
+        return Err(run_in_progress());
     }
     has_set(model)
 }
@@ -77,7 +77,7 @@ pub(crate) fn can_score(model: &Model) -> Enabled {
 
 pub(crate) fn can_rerun(model: &Model) -> Enabled {
     if model.run.as_ref().is_some_and(|run| run.is_live()) {
-        return Err(run_goes_on());
+        return Err(run_in_progress());
     }
     has_failing(model)
 }

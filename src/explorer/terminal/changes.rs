@@ -1,6 +1,6 @@
 //! Reports changes while the explorer is open: of files of the workspace, and of results that are recorded in it.
 
-use super::effects::{Arrival, EffectExecutor};
+use super::effects::{EffectExecutor, LoopEvent};
 use crate::explorer::Msg;
 use crate::explorer::message::{ResultMsg, SetMsg};
 use crate::runner::result_folders;
@@ -29,18 +29,18 @@ impl EffectExecutor {
                 let _ = changed.send(());
             });
             let Ok(watch) = watch else { return };
-            if back.blocking_send(Arrival::Watching(watch)).is_err() {
+            if back.blocking_send(LoopEvent::Watching(watch)).is_err() {
                 return;
             }
             if sets.iter().any(|set| is_newer(&set.path, since))
-                && back.blocking_send(Arrival::Msg(Msg::Sets(SetMsg::FilesChanged))).is_err()
+                && back.blocking_send(LoopEvent::Msg(Msg::Sets(SetMsg::FilesChanged))).is_err()
             {
                 return;
             }
             // Ends when the watch is dropped.
             while changes.recv().is_ok() {
                 while changes.recv_timeout(SETTLE).is_ok() {}
-                if back.blocking_send(Arrival::Msg(Msg::Sets(SetMsg::FilesChanged))).is_err() {
+                if back.blocking_send(LoopEvent::Msg(Msg::Sets(SetMsg::FilesChanged))).is_err() {
                     return;
                 }
             }
@@ -66,7 +66,7 @@ impl EffectExecutor {
                         let _ = changed.send(());
                     });
                     let Ok(watch) = watch else { return };
-                    if back.blocking_send(Arrival::WatchingResults(watch)).is_err() {
+                    if back.blocking_send(LoopEvent::WatchingResults(watch)).is_err() {
                         return;
                     }
                     (watched, changes) = (folders, waiting);
@@ -74,7 +74,7 @@ impl EffectExecutor {
                 // After the new folders are watched, so that nothing is missed.
                 let changed = Msg::Results(ResultMsg::RecordsChanged);
                 let is_changed = !is_first || watched.iter().any(|folder| has_changed(folder, since));
-                if is_changed && back.blocking_send(Arrival::Msg(changed)).is_err() {
+                if is_changed && back.blocking_send(LoopEvent::Msg(changed)).is_err() {
                     return;
                 }
                 // Ends when the watch is dropped.

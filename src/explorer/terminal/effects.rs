@@ -36,7 +36,7 @@ use tokio_util::sync::CancellationToken;
 /// How long work that is not urgent waits for past results.
 const RESULTS_FIRST: Duration = Duration::from_millis(500);
 /// What comes back to the loop.
-pub(crate) enum Arrival {
+pub(crate) enum LoopEvent {
     /// A message for the model.
     Msg(Msg),
     /// What the folder holds now.
@@ -62,7 +62,7 @@ pub(crate) struct EffectExecutor {
     pub(crate) sets: Arc<Vec<SetPath>>,
     /// When the first files were read: what changed since then, before anyone watched, is read again.
     pub(crate) since: SystemTime,
-    pub(crate) back: Sender<Arrival>,
+    pub(crate) back: Sender<LoopEvent>,
     pub(crate) run: Option<RunHandle>,
     pub(crate) places: Option<Places>,
     /// Takes the messages to the agent, while a chat is open.
@@ -178,7 +178,7 @@ impl EffectExecutor {
         self.workers.spawn(async move {
             let found = runner::recorded_conversations(&with_home(&source), &folder).await;
             let msg = EditMsg::Conversations { source, target, found };
-            let _ = back.send(Arrival::Msg(Msg::Edits(msg))).await;
+            let _ = back.send(LoopEvent::Msg(Msg::Edits(msg))).await;
         });
     }
 
@@ -211,7 +211,7 @@ impl EffectExecutor {
                 self.workers.spawn(async move {
                     while let Some(event) = arrive.recv().await {
                         let msg = Msg::Chat(number, ChatMsg::Event(event));
-                        if back.send(Arrival::Msg(msg)).await.is_err() {
+                        if back.send(LoopEvent::Msg(msg)).await.is_err() {
                             return;
                         }
                     }
@@ -219,7 +219,7 @@ impl EffectExecutor {
             }
             Err(msg) => {
                 self.workers.spawn(async move {
-                    let _ = back.send(Arrival::Msg(Msg::Chat(number, msg))).await;
+                    let _ = back.send(LoopEvent::Msg(Msg::Chat(number, msg))).await;
                 });
             }
         }
@@ -235,12 +235,12 @@ impl EffectExecutor {
                 (tools::of_sets(&sets), spec)
             });
             let Ok((mut tools, spec)) = of_sets.await else { return };
-            let _ = back.send(Arrival::Msg(Msg::Sets(SetMsg::ToolsCollected(tools.clone())))).await;
+            let _ = back.send(LoopEvent::Msg(Msg::Sets(SetMsg::ToolsCollected(tools.clone())))).await;
             let Some(spec) = spec else { return };
             for (name, arguments) in declared_tools(&spec).await {
                 tools.declare(name, arguments);
             }
-            let _ = back.send(Arrival::Msg(Msg::Sets(SetMsg::ToolsCollected(tools)))).await;
+            let _ = back.send(LoopEvent::Msg(Msg::Sets(SetMsg::ToolsCollected(tools)))).await;
         });
     }
 
@@ -249,7 +249,7 @@ impl EffectExecutor {
         let (workspace, back) = (self.workspace.clone(), self.back.clone());
         self.workers.spawn(async move {
             let agents = tools::agent_lines(&workspace).await;
-            let _ = back.send(Arrival::Msg(Msg::Sets(SetMsg::AgentsListed(agents)))).await;
+            let _ = back.send(LoopEvent::Msg(Msg::Sets(SetMsg::AgentsListed(agents)))).await;
         });
     }
 
@@ -310,7 +310,7 @@ impl EffectExecutor {
                     Err(why) if !was_failing => Msg::Failed(format!("newer results cannot be read: {why}")),
                     Ok(None) | Err(_) => continue,
                 };
-                if back.blocking_send(Arrival::Msg(msg)).is_err() {
+                if back.blocking_send(LoopEvent::Msg(msg)).is_err() {
                     return;
                 }
             }
@@ -336,8 +336,8 @@ impl EffectExecutor {
         let (back, opened, columns) = (self.back.clone(), self.opened.clone(), self.columns.clone());
         self.workers.spawn_blocking(move || {
             let arrival = match Workspace::open_with(&opened, &columns) {
-                Ok(workspace) => Arrival::Workspace(Box::new(workspace)),
-                Err(error) => Arrival::Msg(Msg::Failed(error.to_string())),
+                Ok(workspace) => LoopEvent::Workspace(Box::new(workspace)),
+                Err(error) => LoopEvent::Msg(Msg::Failed(error.to_string())),
             };
             let _ = back.blocking_send(arrival);
         });
@@ -366,7 +366,7 @@ impl EffectExecutor {
         let back = self.back.clone();
         move || {
             if let Some(msg) = work(&context) {
-                let _ = back.blocking_send(Arrival::Msg(msg));
+                let _ = back.blocking_send(LoopEvent::Msg(msg));
             }
         }
     }
@@ -390,11 +390,11 @@ impl EffectExecutor {
             let arrivals = match started {
                 // The notices come after the screen of the run.
                 Ok(Ok((run, notices))) => {
-                    let notices = notices.into_iter().flatten().map(Arrival::Msg);
-                    std::iter::once(Arrival::Run(Box::new(run))).chain(notices).collect()
+                    let notices = notices.into_iter().flatten().map(LoopEvent::Msg);
+                    std::iter::once(LoopEvent::Run(Box::new(run))).chain(notices).collect()
                 }
-                Ok(Err(msg)) => vec![Arrival::Msg(Msg::Run(msg))],
-                Err(error) => vec![Arrival::Msg(Msg::Failed(error.to_string()))],
+                Ok(Err(msg)) => vec![LoopEvent::Msg(Msg::Run(msg))],
+                Err(error) => vec![LoopEvent::Msg(Msg::Failed(error.to_string()))],
             };
             for arrival in arrivals {
                 let _ = back.send(arrival).await;

@@ -160,9 +160,9 @@ pub(crate) fn listen_to_signals() -> io::Result<SignalNotifications> {
 
 /// Stops the process group, like ctrl-z in a shell. Returns when the process continues.
 #[cfg(unix)]
-pub(crate) fn stop_ourselves() {
+pub(crate) fn suspend_process_group() {
     let _ = rustix::process::kill_current_process_group(rustix::process::Signal::STOP);
 }
 
 #[cfg(windows)]
-pub(crate) fn stop_ourselves() {}
+pub(crate) fn suspend_process_group() {}

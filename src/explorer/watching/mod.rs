@@ -5,5 +5,6 @@ pub mod state;
 mod update;
 
 pub(crate) use update::{
-    can_run_changed, can_watch, files_changed, found, run_began, run_changed, run_ended, run_refused, toggle,
+    can_run_changed, can_watch, files_changed, found, on_run_started, run_changed, run_ended, run_refused,
+    toggle,
 };

@@ -69,7 +69,7 @@ fn look_again(model: &mut Model) -> Vec<Effect> {
 }
 
 /// A run began at this time, in RFC 3339. Returns whether the user did not start it.
-pub(crate) fn run_began(model: &mut Model, started: &str) -> bool {
+pub(crate) fn on_run_started(model: &mut Model, started: &str) -> bool {
     let began = unix_seconds(started).unwrap_or(model.opened_at + model.now);
     model.watching.last_run = (began, began);
     std::mem::take(&mut model.watching.is_starting)

@@ -1,5 +1,4 @@
-//! The expected conversation as the first events of a session, so that a later turn can be run on the expected history
-//! (`facts/adk.md` 6.1).
+//! The expected conversation as the first events of a session, so that a later turn can be run on the expected history.
 
 use super::content::write_content;
 use crate::domain::{Content, Invocation, Part, ToolCall, ToolResponse, Trajectory};

@@ -1,4 +1,4 @@
-//! Google ADK's files, as `facts/adk.md` and ADK itself define them.
+//! Google ADK's files, as google-adk 2.13 defines them (`google/adk/evaluation/`).
 //!
 //! `schema` is a table of what ADK accepts; `check` validates a file with it.
 //! The readers are more tolerant: they accept both spellings everywhere and retain unknown keys.

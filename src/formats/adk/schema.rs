@@ -1,7 +1,7 @@
 //! What ADK 2.13 accepts, as one table, and a check of values with it.
 //!
 //! ADK's models differ in strictness: the same misspelt key is fatal in one place and silently
-//! lost in another (`facts/adk.md` 1.1). The table specifies this for every model of ADK's files.
+//! lost in another (`eval_set.py`, `eval_case.py` and `eval_metrics.py` in `google/adk/evaluation/`). The table specifies this for every model of ADK's files.
 
 use super::schema_genai::{
     CONTENT, FUNCTION_CALL, FUNCTION_RESPONSE, GROUNDING_METADATA, PART, USAGE_METADATA, is_base64,

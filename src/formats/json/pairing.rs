@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// Whether an element is paired, removed or added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum ElementMatch {
     /// The element stays, perhaps changed: old and new position.
     Paired(usize, usize),
     /// The element is removed: old position.
@@ -19,31 +19,31 @@ const APART: u32 = 10;
 const CELLS_AT_MOST: usize = 250_000;
 
 /// Pairs the elements of two lists at the lowest cost.
-pub(super) fn pair_up(old: &[Value], new: &[Value]) -> Vec<Fate> {
+pub(super) fn pair_up(old: &[Value], new: &[Value]) -> Vec<ElementMatch> {
     let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let rest = (&old[head..], &new[head..]);
     let tail = rest.0.iter().rev().zip(rest.1.iter().rev()).take_while(|(a, b)| a == b).count();
     let (o, n) = (old.len() - tail, new.len() - tail);
-    let mut fates: Vec<Fate> = (0..head).map(|at| Fate::Paired(at, at)).collect();
+    let mut fates: Vec<ElementMatch> = (0..head).map(|at| ElementMatch::Paired(at, at)).collect();
     let between = match (o - head + 1).saturating_mul(n - head + 1) > CELLS_AT_MOST {
         true => by_position(o - head, n - head),
         false => least_cost(&old[head..o], &new[head..n]),
     };
     fates.extend(between.into_iter().map(|fate| match fate {
-        Fate::Paired(a, b) => Fate::Paired(a + head, b + head),
-        Fate::Gone(a) => Fate::Gone(a + head),
-        Fate::New(b) => Fate::New(b + head),
+        ElementMatch::Paired(a, b) => ElementMatch::Paired(a + head, b + head),
+        ElementMatch::Gone(a) => ElementMatch::Gone(a + head),
+        ElementMatch::New(b) => ElementMatch::New(b + head),
     }));
-    fates.extend((0..tail).map(|at| Fate::Paired(o + at, n + at)));
+    fates.extend((0..tail).map(|at| ElementMatch::Paired(o + at, n + at)));
     fates
 }
 
-fn by_position(old: usize, new: usize) -> Vec<Fate> {
-    let paired = (0..old.min(new)).map(|at| Fate::Paired(at, at));
-    paired.chain((new..old).map(Fate::Gone)).chain((old..new).map(Fate::New)).collect()
+fn by_position(old: usize, new: usize) -> Vec<ElementMatch> {
+    let paired = (0..old.min(new)).map(|at| ElementMatch::Paired(at, at));
+    paired.chain((new..old).map(ElementMatch::Gone)).chain((old..new).map(ElementMatch::New)).collect()
 }
 
-fn least_cost(old: &[Value], new: &[Value]) -> Vec<Fate> {
+fn least_cost(old: &[Value], new: &[Value]) -> Vec<ElementMatch> {
     let (n, m) = (old.len(), new.len());
     let at = |i: usize, j: usize| i * (m + 1) + j;
     let mut cost = vec![0u32; (n + 1) * (m + 1)];
@@ -62,13 +62,13 @@ fn least_cost(old: &[Value], new: &[Value]) -> Vec<Fate> {
     while i < n || j < m {
         let here = cost[at(i, j)];
         if paired[at(i, j)] == Some(here) {
-            fates.push(Fate::Paired(i, j));
+            fates.push(ElementMatch::Paired(i, j));
             (i, j) = (i + 1, j + 1);
         } else if i < n && here == APART + cost[at(i + 1, j)] {
-            fates.push(Fate::Gone(i));
+            fates.push(ElementMatch::Gone(i));
             i += 1;
         } else {
-            fates.push(Fate::New(j));
+            fates.push(ElementMatch::New(j));
             j += 1;
         }
     }

@@ -2,7 +2,7 @@
 //! the style of their neighbours.
 
 use super::layout::{Container, Style, container, indent_of, levels_of};
-use super::pairing::{Fate, pair_up};
+use super::pairing::{ElementMatch, pair_up};
 use super::splice::{Splice, TextChange};
 use super::{JsonPath, SyntaxError, locate, parse};
 use crate::formats::read::{camel, same_name};
@@ -223,13 +223,13 @@ impl Rewriter<'_> {
         let room = self.room(found, depth);
         for fate in fates {
             match fate {
-                Fate::Paired(o, n) => {
+                ElementMatch::Paired(o, n) => {
                     kept[o] = true;
                     anchor = Some(o);
                     self.value(found.items[o].value.clone(), depth + 1, (&old[o], &new[n]), names)?;
                 }
-                Fate::Gone(o) => anchor = Some(o),
-                Fate::New(n) => {
+                ElementMatch::Gone(o) => anchor = Some(o),
+                ElementMatch::New(n) => {
                     // An element that was moved or duplicated keeps its spelling.
                     let spelt = match old.iter().position(|value| *value == new[n]) {
                         Some(same) => self.text[found.items[same].value.clone()].to_string(),

@@ -1,6 +1,6 @@
 //! Traces of agents, read as conversations: OTLP as JSON (also one object per line, and Tempo's `batches`) and as Protobuf,
 //! Jaeger's JSON, the list of spans of ADK's debug endpoint, runs of LangSmith, and exports of Langfuse and Phoenix. Spans follow OpenTelemetry's
-//! conventions for generative AI (ADK, pydantic-ai, OpenLLMetry), OpenInference, Langfuse or the AI SDK (`facts/agents.md` 10).
+//! conventions for generative AI (ADK, pydantic-ai, OpenLLMetry), OpenInference, Langfuse or the AI SDK.
 //!
 //! ```text
 //! file ──read──▶ spans ──facts──▶ what each span says ──turn──▶ user, steps, response ──conversation──▶ turns of a case

@@ -30,9 +30,7 @@ pub(super) fn with_columns(node: Node) -> Read<Option<Value>> {
     if let Some(prompt) = history.pop() {
         row.insert("prompt".into(), prompt);
     }
-    if let Some(first) = node.get("system_instruction").map(messages).transpose()? {
-        system.extend(first.into_iter().next());
-    }
+    system.extend(node.get("system_instruction").map(messages).transpose()?.unwrap_or_default());
     // A system message of the request is not a turn.
     let (of_system, history): (Vec<Value>, _) =
         history.into_iter().partition(|message| message["role"] == "system");
@@ -87,7 +85,8 @@ fn messages(column: Node) -> Read<Vec<Value>> {
 /// A message as a content.
 fn content(node: Node) -> Read<Value> {
     node.object()?;
-    let list = node.value.get("parts").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let list = node.value.get("parts").and_then(Value::as_array);
+    let list = list.ok_or_else(|| node.wrong("a message with a list of parts"))?;
     let parts = list.iter().map(|value| part(Node::top(value))).collect::<Read<Vec<_>>>()?;
     let parts: Vec<Value> = parts.into_iter().flatten().collect();
     Ok(json!({"role": node.opt_str("role")?.unwrap_or_default(), "parts": parts}))
@@ -100,7 +99,7 @@ fn part(node: Node) -> Read<Option<Value>> {
     let member = |key: &str| node.value.get(key).filter(|value| !value.is_null()).cloned();
     let text = |key: &str| member(key).unwrap_or_else(|| "".into());
     let object = |key: &str| member(key).unwrap_or_else(|| Map::new().into());
-    let kind = node.opt_str("type")?.unwrap_or_default();
+    let kind = node.opt_str("type")?.ok_or_else(|| node.wrong("a part with a type"))?;
     Ok(Some(match kind.as_str() {
         "text" => json!({"text": text("content")}),
         "blob" => json!({"inline_data": {"data": text("data"), "mime_type": text("mime_type")}}),
@@ -111,11 +110,16 @@ fn part(node: Node) -> Read<Option<Value>> {
         "tool_call_response" => {
             json!({"function_response": {"id": text("id"), "name": text("id"), "response": object("result")}})
         }
-        kind if ["call", "tool", "function"].iter().any(|word| kind.contains(word)) => {
+        kind if looks_like_call(kind) || node.object()?.keys().any(|key| looks_like_call(key)) => {
             return Err(node.wrong("a part of a known type, since it looks like a call"));
         }
         _ => return Ok(None),
     }))
+}
+
+fn looks_like_call(name: &str) -> bool {
+    let name = name.to_lowercase();
+    ["call", "tool", "function"].iter().any(|word| name.contains(word))
 }
 
 #[cfg(test)]
@@ -217,8 +221,17 @@ mod tests {
         for (key, value, part) in [
             ("request", json!([{"role": "user"}]), "request: expected a text"),
             ("response", json!("{\"role\": "), "line 1"),
-            ("request", json!("{\"role\": \"user\"}\n3"), "line 2"),
+            ("request", json!("{\"role\": \"user\", \"parts\": []}\n3"), "line 2"),
             ("response", json!("{\"parts\": [{\"type\": \"server_tool_call\"}]}"), "looks like a call"),
+            ("response", json!("{\"parts\": [{\"type\": \"ToolCall\"}]}"), "looks like a call"),
+            (
+                "response",
+                json!("{\"parts\": [{\"type\": \"x\", \"function_call\": {}}]}"),
+                "looks like a call",
+            ),
+            ("response", json!("{\"parts\": [{\"function_call\": {}}]}"), "a part with a type"),
+            ("response", json!("{\"parts\": {\"type\": \"text\"}}"), "a list of parts"),
+            ("response", json!("{\"role\": \"assistant\", \"content\": \"Rain.\"}"), "a list of parts"),
             ("system_instruction", json!({}), "system_instruction: expected a text"),
         ] {
             let why = with(key, value);

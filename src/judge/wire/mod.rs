@@ -1,5 +1,4 @@
-//! The protocols of judges, as pure functions: a prompt becomes a request, a response body becomes an answer
-//! (`facts/vertex-and-protocols.md` 5).
+//! The protocols of judges, as pure functions: a prompt becomes a request, a response body becomes an answer.
 
 mod anthropic;
 mod call;

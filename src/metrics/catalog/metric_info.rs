@@ -5,6 +5,7 @@ use crate::metrics::catalog::uses;
 use crate::metrics::judged::{Judge, Served};
 use crate::metrics::measure::Measure;
 use crate::metrics::{JudgeOptions, Unusable};
+
 /// A metric: what it measures and what it needs.
 #[derive(Clone, Copy, Debug)]
 pub struct MetricInfo {

@@ -27,43 +27,55 @@ const fn asked(
 
 /// Builds a metric from a file with its prompt. `whole`: one question about the conversation instead of one for each turn.
 macro_rules! template {
-    ($file:literal, whole: $whole:literal) => {
+    ($file:literal, whole: $whole:literal, range: $range:expr) => {
         Build::Judged(|_, options, reading| {
             let prompt = include_str!(concat!("../judged/prompts/", $file));
-            Ok(Box::new(Template::built_in(BuiltIn { prompt, whole: $whole }, options, reading)))
+            Ok(Box::new(Template::built_in(
+                BuiltIn { prompt, whole: $whole, range: $range },
+                options,
+                reading,
+            )))
         })
     };
 }
 
 /// A rating of each turn from 1 to 5.
 const fn rated(name: &'static str, summary: &'static str, build: Build) -> MetricInfo {
-    asked(name, summary, "A rating from 1 to 5 for each turn, the mean over samples and turns.", FIVE, build)
+    asked(
+        name,
+        summary,
+        "A rating from 1 to 5 for each turn, the mean over samples and turns.",
+        Some(ONE_TO_FIVE),
+        build,
+    )
 }
 
-const FIVE: Option<(f64, f64)> = Some((1.0, 5.0));
+const ONE_TO_FIVE: (f64, f64) = (1.0, 5.0);
+const ZERO_TO_ONE: (f64, f64) = (0.0, 1.0);
+const TOO_SHORT_TO_TOO_LONG: (f64, f64) = (-2.0, 2.0);
 
 pub(super) const METRICS: &[MetricInfo] = &[
     rated(
         "judged_coherence",
         "how coherent the response is, as the configured judge rates it",
-        template!("judged_coherence.md", whole: false),
+        template!("judged_coherence.md", whole: false, range: ONE_TO_FIVE),
     ),
     rated(
         "judged_fluency",
         "how well the response is worded, as the configured judge rates it",
-        template!("judged_fluency.md", whole: false),
+        template!("judged_fluency.md", whole: false, range: ONE_TO_FIVE),
     ),
     asked(
         "judged_groundedness",
         "whether the response rests on the user's message alone, as the configured judge rates it",
         "1 for a response without statements that are not in the message, else 0, the mean over samples and turns.",
         UNIT,
-        template!("judged_groundedness.md", whole: false),
+        template!("judged_groundedness.md", whole: false, range: ZERO_TO_ONE),
     ),
     rated(
         "judged_instruction_following",
         "how far the response does what the message asks for, as the configured judge rates it",
-        template!("judged_instruction_following.md", whole: false),
+        template!("judged_instruction_following.md", whole: false, range: ONE_TO_FIVE),
     ),
     MetricInfo {
         direction: Direction::Lower,
@@ -76,50 +88,50 @@ pub(super) const METRICS: &[MetricInfo] = &[
             "From -2 (far too short) through 0 (the right length) to 2 (far too long) for each turn, the mean over samples \
              and turns.",
             Some((-2.0, 2.0)),
-            template!("judged_verbosity.md", whole: false),
+            template!("judged_verbosity.md", whole: false, range: TOO_SHORT_TO_TOO_LONG),
         )
     },
     rated(
         "judged_text_quality",
         "how good the response is as a text, as the configured judge rates it",
-        template!("judged_text_quality.md", whole: false),
+        template!("judged_text_quality.md", whole: false, range: ONE_TO_FIVE),
     ),
     rated(
         "judged_summarization_quality",
         "how well the response summarizes the text in the message, as the configured judge rates it",
-        template!("judged_summarization_quality.md", whole: false),
+        template!("judged_summarization_quality.md", whole: false, range: ONE_TO_FIVE),
     ),
     rated(
         "judged_question_answering_quality",
         "how well the response answers the question in the message, as the configured judge rates it",
-        template!("judged_question_answering_quality.md", whole: false),
+        template!("judged_question_answering_quality.md", whole: false, range: ONE_TO_FIVE),
     ),
     asked(
         "judged_safety",
         "whether the response is safe, as the configured judge rates it",
         "1 for a safe response and 0 for one that is not, the mean over samples and turns.",
         UNIT,
-        template!("judged_safety.md", whole: false),
+        template!("judged_safety.md", whole: false, range: ZERO_TO_ONE),
     ),
     asked(
         "judged_task_success",
         "whether the user's goal was reached, as the configured judge rates it",
         "From 0 to 1 for the whole conversation, the mean over samples.",
         UNIT,
-        template!("judged_task_success.md", whole: true),
+        template!("judged_task_success.md", whole: true, range: ZERO_TO_ONE),
     ),
     asked(
         "judged_trajectory_quality",
         "whether the agent took sensible steps, as the configured judge rates it",
         "From 0 to 1 for the whole conversation, the mean over samples.",
         UNIT,
-        template!("judged_trajectory_quality.md", whole: true),
+        template!("judged_trajectory_quality.md", whole: true, range: ZERO_TO_ONE),
     ),
     asked(
         "judged_tool_use_quality",
         "whether tools were called well, as the configured judge rates it",
         "From 0 to 1 for the whole conversation, the mean over samples.",
         UNIT,
-        template!("judged_tool_use_quality.md", whole: true),
+        template!("judged_tool_use_quality.md", whole: true, range: ZERO_TO_ONE),
     ),
 ];

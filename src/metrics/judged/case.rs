@@ -6,8 +6,8 @@ use super::judged_metric::JudgedMetric;
 use super::seal::{CodeKey, Seal};
 use super::{evidence_text, findings, planted};
 use crate::domain::{
-    Asked, Finding, FindingRule, InvocationScore, Judgement, MetricResult, NotFinite, QuestionId, Reading,
-    Sample, Score, Spent, Status,
+    Asked, Finding, FindingRule, InvocationScore, JudgeUsage, Judgement, MetricResult, NotFinite, QuestionId,
+    Reading, Sample, Score, Status,
 };
 use crate::metrics::measure::{Evidence, turn_count_mismatch};
 use crate::metrics::{Direction, registry};
@@ -68,13 +68,13 @@ impl<'a> JudgedCase<'a> {
     }
 
     /// The result, from all replies.
-    pub fn result(mut self, mut answered: Vec<Asked>, model: &str, spent: Spent) -> MetricResult {
+    pub fn result(mut self, mut answered: Vec<Asked>, model: &str, spent: JudgeUsage) -> MetricResult {
         self.read(&mut answered);
         let (metric, evidence) = (self.metric, &self.evidence);
         let (judge, threshold) = (&metric.judge, metric.criterion.threshold);
         let verdict = judge.tally(evidence, &answered);
         let alone = self.alone(&answered);
-        let Reach { scores: reach, fragile } = self.reach(&answered);
+        let ScoreSensitivity { scores: reach, fragile } = self.reach(&answered);
         let status = self.status(&verdict, &answered);
         let statuses: Vec<Status> = verdict
             .turns
@@ -137,7 +137,7 @@ impl<'a> JudgedCase<'a> {
         mut self,
         mut answered: Vec<Asked>,
         model: &str,
-        spent: Spent,
+        spent: JudgeUsage,
         why: (FindingRule, &str),
     ) -> MetricResult {
         self.read(&mut answered);
@@ -147,12 +147,12 @@ impl<'a> JudgedCase<'a> {
         answered.retain(|asked| !asked.samples.is_empty());
         let judgement = self.judgement(answered, model, spent);
         MetricResult {
-            judgement: (spent != Spent::default()).then(|| Box::new(judgement)),
+            judgement: (spent != JudgeUsage::default()).then(|| Box::new(judgement)),
             ..registry::without_responses(&self.metric.criterion, self.evidence.actual.len(), why)
         }
     }
 
-    fn judgement(&self, questions: Vec<Asked>, model: &str, spent: Spent) -> Judgement {
+    fn judgement(&self, questions: Vec<Asked>, model: &str, spent: JudgeUsage) -> Judgement {
         Judgement {
             model: model.to_string(),
             questions,
@@ -200,13 +200,13 @@ impl<'a> JudgedCase<'a> {
 
     /// The scores that are possible if one sample is replaced by another one of the same question. For a choice
     /// between two responses, also the scores of each order on its own.
-    fn reach(&self, answered: &[Asked]) -> Reach {
+    fn reach(&self, answered: &[Asked]) -> ScoreSensitivity {
         let (judge, evidence) = (&self.metric.judge, &self.evidence);
         let orders = judge.orders(answered);
         let is_alone = answered.iter().all(|asked| asked.samples.len() < 2) && orders.is_empty();
         let own = judge.tally(evidence, answered);
         let Some(score) = own.score.filter(|_| broken(answered).is_none() && !is_alone) else {
-            return Reach { scores: None, fragile: false };
+            return ScoreSensitivity { scores: None, fragile: false };
         };
         let (mut low, mut high, mut fragile) = (score, score, false);
         let mut take = |verdict: Verdict| {
@@ -218,7 +218,7 @@ impl<'a> JudgedCase<'a> {
         };
         swapped(answered, |tried| take(judge.tally(evidence, tried)));
         orders.iter().for_each(|order| take(judge.tally(evidence, order)));
-        Reach { scores: Score::new(low).zip(Score::new(high)), fragile }
+        ScoreSensitivity { scores: Score::new(low).zip(Score::new(high)), fragile }
     }
 
     /// For each sample, the score if it were the only one.
@@ -269,7 +269,7 @@ fn swapped(answered: &[Asked], mut look: impl FnMut(&[Asked])) {
 }
 
 /// The scores that are possible if one sample is replaced.
-struct Reach {
+struct ScoreSensitivity {
     /// The lowest and the highest score.
     scores: Option<(Score, Score)>,
     /// Whether a replacement could leave something without a verdict.

@@ -1,4 +1,4 @@
-//! Reading the two replies for `hallucinations_v1` (`facts/adk.md` 4.6): the sentences of a text, and a label for
+//! Reading the two replies for `hallucinations_v1` (google-adk 2.13, `google/adk/evaluation/hallucinations_v1.py`): the sentences of a text, and a label for
 //! each.
 
 use super::quotations::without_quotations;

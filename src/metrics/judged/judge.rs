@@ -3,6 +3,7 @@
 use crate::domain::{Asked, Criterion, QuestionId, Rubric, RubricScore, Sample, Score};
 use crate::metrics::judged::seal::Seal;
 use crate::metrics::{AnswerShape, Evidence, Unusable};
+
 /// A question for a judge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
@@ -25,6 +26,8 @@ pub struct Question {
 pub(in crate::metrics) struct BuiltIn {
     pub(in crate::metrics) prompt: &'static str,
     pub(in crate::metrics) whole: bool,
+    /// The scale; a rating outside of it is no verdict.
+    pub(in crate::metrics) range: (f64, f64),
 }
 
 /// A judged metric with its options read.

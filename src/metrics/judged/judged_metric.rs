@@ -4,6 +4,7 @@ use crate::domain::{Criterion, CustomMetric, JudgeTemplate, Reading, Rubric};
 use crate::metrics::catalog::Build;
 use crate::metrics::judged::{Judge, Template};
 use crate::metrics::{Direction, JudgeOptions, Unusable, info, registry};
+
 /// A criterion that a judge decides, with its options read.
 pub struct JudgedMetric {
     pub(super) criterion: Criterion,

@@ -70,7 +70,7 @@ impl JudgeOptions {
     }
 }
 
-/// Whether ADK 2.13 finds a client for a model's name, with all of its extras installed (`facts/adk.md` 4.3).
+/// Whether ADK 2.13 finds a client for a model's name, with all of its extras installed (`google/adk/models/registry.py`).
 pub fn adk_knows_model(name: &str) -> bool {
     const PREFIXES: &[&str] =
         &["gemini-", "gemma-", "model-optimizer-", "projects/", "apigee/", "claude-", "gpt-"];

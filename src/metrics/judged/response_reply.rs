@@ -1,4 +1,4 @@
-//! Reading a judge's verdict on a response (`facts/adk.md` 4.4).
+//! Reading a judge's verdict on a response (google-adk 2.13, `google/adk/evaluation/final_response_match_v2.py`).
 //!
 //! ADK takes the first match of a pattern; the careful reading is [`JsonVerdict`]'s.
 

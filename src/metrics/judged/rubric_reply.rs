@@ -1,4 +1,4 @@
-//! Reading verdicts on rubrics (`facts/adk.md` 4.5).
+//! Reading verdicts on rubrics (google-adk 2.13, `google/adk/evaluation/rubric_based_evaluator.py`).
 //!
 //! ADK counts labelled lines and drops a reply whose counts differ. The careful reading is in `rubric_careful`.
 

@@ -1,4 +1,4 @@
-//! ADK's metrics that Vertex AI's evaluation service computes (`facts/adk.md` 4.8): the request, as ADK's client
+//! ADK's metrics that Vertex AI's evaluation service computes (google-adk 2.13, `google/adk/evaluation/vertex_ai_eval_facade.py`): the request, as ADK's client
 //! sends it, and its response.
 
 use super::judge::{Judge, Question, TurnVerdict, Verdict, all_answered, is_answered, read_samples};

@@ -32,6 +32,8 @@ pub(in crate::metrics) struct Template {
     samples: u32,
     /// One question about the whole conversation, instead of one for each turn.
     whole: bool,
+    /// The scale, if it is known.
+    range: Option<(f64, f64)>,
     reading: Reading,
 }
 
@@ -41,12 +43,18 @@ impl Template {
         options: &JudgeOptions,
         reading: Reading,
     ) -> Template {
-        Template { template: template.clone(), samples: options.samples(), whole: false, reading }
+        Template {
+            template: template.clone(),
+            samples: options.samples(),
+            whole: false,
+            range: None,
+            reading,
+        }
     }
 
     pub(in crate::metrics) fn built_in(own: BuiltIn, options: &JudgeOptions, reading: Reading) -> Template {
         let template = JudgeTemplate { prompt: own.prompt.to_string(), ..JudgeTemplate::default() };
-        Template { whole: own.whole, ..Template::of(&template, options, reading) }
+        Template { whole: own.whole, range: Some(own.range), ..Template::of(&template, options, reading) }
     }
 
     /// Whether two responses are compared in both orders.
@@ -107,6 +115,10 @@ impl Template {
             }
         };
         match score {
+            Ok(score) if self.range.is_some_and(|(least, most)| score < least || score > most) => {
+                let (least, most) = self.range.unwrap_or_default();
+                (None, format!("the judge's rating is {score}, and the scale is {least} to {most}"))
+            }
             Ok(score) => (Some(score), why),
             Err(why) => (None, why),
         }
@@ -351,6 +363,7 @@ mod tests {
             template: JudgeTemplate { baseline: baseline.map(Into::into), ..JudgeTemplate::default() },
             samples: 1,
             whole: false,
+            range: None,
             reading: Reading::Careful,
         };
         let rated = |reply: &str| {
@@ -363,6 +376,14 @@ mod tests {
         for number in ["NaN", "\"NaN\"", "Infinity", "\"-inf\"", "1e999"] {
             assert_eq!(rated(&format!("{{\"score\": {number}}}")), None, "{number}");
         }
+        let scaled = Template { range: Some((1.0, 5.0)), ..template(None) };
+        let of_scale =
+            |reply| scaled.read_reply(reply, &Seal::without_codes(&Evidence::default()), "bcdfghjk");
+        assert_eq!(of_scale("{\"score\": 5}").0, Some(5.0));
+        assert_eq!(
+            of_scale("{\"score\": 40}"),
+            (None, "the judge's rating is 40, and the scale is 1 to 5".into())
+        );
         let chosen = |reply: &str| {
             template(Some("baseline"))
                 .read_reply(reply, &Seal::without_codes(&Evidence::default()), "bcdfghjk")

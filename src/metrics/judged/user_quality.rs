@@ -1,5 +1,5 @@
 //! `per_turn_user_simulator_quality_v1`: a judge decides whether the simulated user followed its scenario
-//! (`facts/adk.md` 4.7).
+//! (google-adk 2.13, `google/adk/evaluation/simulation/per_turn_user_simulator_quality_v1.py`).
 
 use super::json_verdict::{JsonVerdict, VerdictKeys};
 use super::judge::{
@@ -235,7 +235,7 @@ mod tests {
     use super::*;
     use crate::domain::Score;
 
-    /// The table of `facts/adk.md` 12.4.
+    /// The replies were read by google-adk 2.13.
     #[test]
     fn adks_reading_is_adks() {
         for (reply, wanted) in [

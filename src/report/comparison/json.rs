@@ -2,7 +2,7 @@
 
 use super::{ComparedRuns, outcome_of};
 use crate::analysis::{
-    CaseFate, ComparedCase, OutcomeTest, OverallChange, PassCount, RateChange, RunToCompare, ScoreTest,
+    CaseChange, ComparedCase, OutcomeTest, OverallChange, PassCount, RateChange, RunToCompare, ScoreTest,
 };
 use crate::domain::RunState;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ impl ComparedRuns<'_> {
     /// The comparison as JSON: all cases, the counts of each fate, and the metrics.
     pub fn json(&self) -> Value {
         let run = |run: &RunToCompare| json!({"run_id": run.plan.run_id, "started": run.plan.started, "agent": run.agent_label()});
-        let counts: serde_json::Map<String, Value> = CaseFate::ALL
+        let counts: serde_json::Map<String, Value> = CaseChange::ALL
             .into_iter()
             .map(|fate| (fate.key().to_string(), self.found.of(fate).count().into()))
             .collect();

@@ -5,7 +5,7 @@ mod markdown;
 mod text;
 
 use crate::analysis::{
-    CaseFate, ChangedCondition, ComparedCase, ComparedMetric, PassCount, RunComparison, RunToCompare,
+    CaseChange, ChangedCondition, ComparedCase, ComparedMetric, PassCount, RunComparison, RunToCompare,
     cases_words,
 };
 use crate::domain::{RunState, Status, clean_line, worst_attempt};
@@ -47,27 +47,30 @@ impl ComparedRuns<'_> {
     /// The lists that are not empty, in the order of a report. Cases that still pass are in none.
     fn lists(&self) -> Vec<FateList<'_>> {
         let fates = [
-            (CaseFate::Broke, Status::Failed),
-            (CaseFate::Fixed, Status::Passed),
-            (CaseFate::Unclear, Status::NotEvaluated),
-            (CaseFate::Edited, Status::NotEvaluated),
-            (CaseFate::NotEvaluated, Status::NotEvaluated),
-            (CaseFate::StillFailing, Status::Failed),
-            (CaseFate::OnlyBefore, Status::Informational),
-            (CaseFate::OnlyAfter, Status::Informational),
+            (CaseChange::Broke, Status::Failed),
+            (CaseChange::Fixed, Status::Passed),
+            (CaseChange::Unclear, Status::NotEvaluated),
+            (CaseChange::Edited, Status::NotEvaluated),
+            (CaseChange::NotEvaluated, Status::NotEvaluated),
+            (CaseChange::StillFailing, Status::Failed),
+            (CaseChange::OnlyBefore, Status::Informational),
+            (CaseChange::OnlyAfter, Status::Informational),
         ];
         let is_removed = |case: &&ComparedCase| case.before.is_some_and(|at| self.removed.contains(&at));
         let removed = FateList {
             title: "removed, passed in the first run",
             status: Status::NotEvaluated,
-            cases: self.found.of(CaseFate::OnlyBefore).filter(is_removed).collect(),
+            cases: self.found.of(CaseChange::OnlyBefore).filter(is_removed).collect(),
             shown: LISTED,
         };
-        let list = |(fate, status): (CaseFate, Status)| {
-            let is_change =
-                matches!(fate, CaseFate::Broke | CaseFate::Fixed | CaseFate::Unclear | CaseFate::Edited);
+        let list = |(fate, status): (CaseChange, Status)| {
+            let is_change = matches!(
+                fate,
+                CaseChange::Broke | CaseChange::Fixed | CaseChange::Unclear | CaseChange::Edited
+            );
             let shown = if is_change { LISTED } else { OTHERS_LISTED };
-            let cases = self.found.of(fate).filter(|case| fate != CaseFate::OnlyBefore || !is_removed(case));
+            let cases =
+                self.found.of(fate).filter(|case| fate != CaseChange::OnlyBefore || !is_removed(case));
             FateList { title: fate.heading(), status, cases: cases.collect(), shown }
         };
         let mut lists: Vec<FateList> = fates.into_iter().map(list).collect();

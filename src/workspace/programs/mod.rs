@@ -7,6 +7,7 @@
 mod user;
 
 use super::discover::repository_of;
+use crate::store::read_head;
 use std::path::{Path, PathBuf};
 use user::{Refusal, User};
 
@@ -15,6 +16,8 @@ const ENVIRONMENTS: [&str; 2] = [".venv", "venv"];
 
 /// What decides in a virtual environment which code its Python executes, beside its programs.
 const PARTS: [&str; 3] = ["pyvenv.cfg", "lib", "lib64"];
+/// The maximum length of the line in which a script names its interpreter, in bytes.
+const LONGEST_FIRST_LINE: usize = 512;
 /// The maximum number of versions of Python in an environment.
 const MOST_VERSIONS: usize = 20;
 
@@ -98,12 +101,13 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// Why the program is not used. Not if the user chose it. If it was found by the name of a folder, the user, or root, must own
-    /// everything that decides what is executed, and not every user may be able to change it: the program, the folders of its
-    /// environment, all links on the way and what they lead to.
+    /// Why the program is not used; `None` if the user chose it. If it was found by the name of a folder, the user, or root, must
+    /// own everything that decides what is executed, and not every user may be able to change it: the program and its
+    /// interpreter, the folders of its environment, all links on the way and what they lead to.
     fn refusal_for(&self, user: User) -> Option<Refusal> {
         let folder = self.within.as_ref()?;
         let parts = PARTS.map(|part| folder.join(part)).into_iter().chain(packages_of(folder));
+        let parts = parts.chain(interpreters_of(folder)).chain(interpreter_of(&self.path));
         let parts = parts.filter(|part| part.symlink_metadata().is_ok());
         parts.chain([self.path.clone()]).find_map(|path| user.refusal_on_way_to(&path, folder))
     }
@@ -113,6 +117,21 @@ impl Candidate {
 fn packages_of(environment: &Path) -> impl Iterator<Item = PathBuf> {
     let versions = std::fs::read_dir(environment.join("lib")).into_iter().flatten();
     versions.flatten().take(MOST_VERSIONS).map(|version| version.path().join("site-packages"))
+}
+
+/// The interpreters in an environment: its programs are scripts that name one of them.
+fn interpreters_of(environment: &Path) -> impl Iterator<Item = PathBuf> {
+    let programs = std::fs::read_dir(environment.join("bin")).into_iter().flatten().flatten();
+    let pythons = programs.filter(|program| program.file_name().as_encoded_bytes().starts_with(b"python"));
+    pythons.take(MOST_VERSIONS).map(|program| program.path())
+}
+
+/// The interpreter that the first line of a script names.
+fn interpreter_of(script: &Path) -> Option<PathBuf> {
+    let head = read_head(script, LONGEST_FIRST_LINE).ok()?;
+    let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let path = String::from_utf8_lossy(line).split_whitespace().next().map(PathBuf::from)?;
+    path.is_absolute().then_some(path)
 }
 
 /// The first program that exists and that the user can rely on.

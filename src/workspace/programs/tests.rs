@@ -61,22 +61,25 @@ fn without_a_repository_the_search_ends_at_the_root_of_the_workspace() {
 #[cfg(unix)]
 #[test]
 fn what_another_user_owns_is_not_used() {
-    let place = tempfile::tempdir().unwrap();
-    let path = place.path().join(".venv/bin/adk");
+    let folder = tempfile::tempdir().unwrap();
+    let place = dunce::canonicalize(folder.path()).unwrap();
+    let path = place.join(".venv/bin/adk");
     program(&path);
     let owner = User::this();
     let other = User(owner.0.wrapping_add(4242));
     let found = |user: User, within: Option<PathBuf>| {
         first_own([Candidate { path: path.clone(), within }].into_iter(), user)
     };
-    let in_environment = |user: User| found(user, Some(place.path().join(".venv")));
+    let in_environment = |user: User| found(user, Some(place.join(".venv")));
     let own = FoundProgram { path: Some(path.clone()), refused: Vec::new() };
-    let foreign = FoundProgram { path: None, refused: vec![(path.clone(), Refusal::OtherOwner)] };
+    let foreign =
+        FoundProgram { path: None, refused: vec![(path.clone(), Refusal::OtherOwner(path.clone()))] };
     assert_eq!(in_environment(owner), own);
     // What root owns may be used by everybody: root could do anything anyway.
     assert_eq!(in_environment(other) == own, owner.0 == 0);
     if owner.0 != 0 {
-        assert_eq!(in_environment(other), foreign);
+        let refused = vec![(path.clone(), Refusal::OtherOwner(place.join(".venv/bin")))];
+        assert_eq!(in_environment(other), FoundProgram { path: None, refused });
     }
     assert_eq!(found(other, None), own, "on PATH, or in VIRTUAL_ENV");
     let why = foreign.python().unwrap_err();
@@ -114,8 +117,8 @@ fn give_away(path: &Path) -> bool {
 #[test]
 fn a_program_of_another_user_is_not_used() {
     for part in [".venv", ".venv/bin", ".venv/bin/adk"] {
-        let place = tempfile::tempdir().unwrap();
-        let root = place.path();
+        let folder = tempfile::tempdir().unwrap();
+        let root = &dunce::canonicalize(folder.path()).unwrap();
         fs::create_dir(root.join(".git")).unwrap();
         let adk = root.join(".venv/bin/adk");
         program(&adk);
@@ -126,7 +129,11 @@ fn a_program_of_another_user_is_not_used() {
         }
         let found = find_adk(root, root);
         assert_ne!(found.path.as_ref(), Some(&adk), "{part}");
-        assert_eq!(found.refused.first(), Some(&(adk.clone(), Refusal::OtherOwner)), "{part}");
+        assert_eq!(
+            found.refused.first(),
+            Some(&(adk.clone(), Refusal::OtherOwner(root.join(part)))),
+            "{part}"
+        );
         let python = find_python(root);
         let is_in_root = python.as_ref().is_ok_and(|path| path.starts_with(root));
         assert_eq!(is_in_root, part == ".venv/bin/adk", "{part}: {python:?}");
@@ -228,11 +235,62 @@ fn what_every_user_can_change_is_not_used() {
         let found = first_own([candidate()].into_iter(), User::this());
         let why = found.python().unwrap_err();
         let shown = writable.display();
-        let words = format!("({} is not used, because every user can write to {shown})", python.display());
+        let words = match writable == python {
+            true => format!("({shown} can be changed by every user)"),
+            false => {
+                format!("({} is not used, because {shown} can be changed by every user)", python.display())
+            }
+        };
         assert!(why.contains(&words), "{part}: {why}");
         let chosen = Candidate { path: python.clone(), within: None };
         assert_eq!(chosen.refusal_for(User::this()), None, "on PATH, or in VIRTUAL_ENV");
     }
+}
+
+/// A script of the environment is executed by an interpreter of the environment, or by the one in its first line.
+#[cfg(unix)]
+#[test]
+fn script_with_interpreter_that_every_user_can_change_is_not_used() {
+    for named in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let root = dunce::canonicalize(folder.path()).unwrap();
+        fs::create_dir(root.join(".git")).unwrap();
+        let (adk, interpreter) = (root.join(".venv/bin/adk"), root.join("elsewhere/python3.13"));
+        program(&adk);
+        program(&interpreter);
+        match named {
+            true => fs::write(&adk, format!("#!{} -I\nimport adk", interpreter.display())).unwrap(),
+            false => std::os::unix::fs::symlink(&interpreter, root.join(".venv/bin/python3.13")).unwrap(),
+        }
+        assert_eq!(find_adk(&root, &root).path, Some(adk.clone()));
+        set_mode(&interpreter, 0o777);
+        let found = find_adk(&root, &root);
+        assert_eq!(found.refused.first(), Some(&(adk, Refusal::WritableByAll(interpreter))), "{named}");
+    }
+}
+
+/// Every user can add a module to a sticky folder, which Python imports at its start.
+#[cfg(unix)]
+#[test]
+fn sticky_folder_of_packages_is_not_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = dunce::canonicalize(folder.path()).unwrap();
+    fs::create_dir(root.join(".git")).unwrap();
+    let python = root.join(".venv/bin/python");
+    program(&python);
+    let packages = root.join(".venv/lib/python3.13/site-packages");
+    fs::create_dir_all(packages.parent().unwrap()).unwrap();
+    let elsewhere = root.join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &packages).unwrap();
+    assert_eq!(find_python(&root), Ok(python.clone()));
+    set_mode(&elsewhere, 0o1777);
+    assert_ne!(find_python(&root), Ok(python.clone()), "the target of a link");
+    fs::remove_file(&packages).unwrap();
+    fs::create_dir(&packages).unwrap();
+    assert_eq!(find_python(&root), Ok(python.clone()));
+    set_mode(&packages, 0o1777);
+    assert_ne!(find_python(&root), Ok(python), "within the environment");
 }
 
 /// In a sticky folder, such as `/tmp`, no user can replace the files of others.

@@ -4,6 +4,7 @@
 use std::fs::{Metadata, read_link, symlink_metadata};
 #[cfg(unix)]
 use std::os::unix::fs::MetadataExt;
+
 #[cfg(unix)]
 use std::path::Component;
 use std::path::{Path, PathBuf};
@@ -12,24 +13,29 @@ use std::path::{Path, PathBuf};
 #[cfg(unix)]
 const MOST_LINKS: usize = 40;
 
-/// Why a program that was found is not used.
+/// Why a program that was found is not used: what is wrong with a file, a folder or a link that decides what is executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(windows, expect(dead_code, reason = "Windows has no owners and permissions of this kind"))]
 pub(in crate::workspace) enum Refusal {
-    /// Another user owns it, or something else that decides what is executed.
-    OtherOwner,
-    /// Every user can write to this file or folder, which decides what is executed.
+    /// Another user owns it.
+    OtherOwner(PathBuf),
+    /// Every user can write to it.
     WritableByAll(PathBuf),
+    /// It cannot be examined: it does not exist, cannot be read, or is behind too many links.
+    Unreadable(PathBuf),
 }
 
 impl Refusal {
     /// The reason in words, of a program.
     pub(super) fn words(&self, program: &Path) -> String {
-        let program = program.display();
-        match self {
-            Refusal::OtherOwner => format!("{program} belongs to another user"),
-            Refusal::WritableByAll(path) => {
-                format!("{program} is not used, because every user can write to {}", path.display())
-            }
+        let (path, why) = match self {
+            Refusal::OtherOwner(path) => (path, "belongs to another user"),
+            Refusal::WritableByAll(path) => (path, "can be changed by every user"),
+            Refusal::Unreadable(path) => (path, "cannot be examined"),
+        };
+        match path == program {
+            true => format!("{} {why}", program.display()),
+            false => format!("{} is not used, because {} {why}", program.display(), path.display()),
         }
     }
 }
@@ -46,13 +52,15 @@ impl User {
         User(rustix::process::geteuid().as_raw())
     }
 
-    /// Why what is on the way to a path below `environment` is not used: another user than this one and root owns a file, a folder
-    /// or a link, or every user can write to a file or folder. The folder in which the environment is, and those above it, are
-    /// where the user works, whoever owns them. Who can write to a folder elsewhere can replace what is in it.
+    /// Why what is on the way to a path, below `environment` or absolute, is not used: another user than this one and root owns a
+    /// file, a folder or a link, or every user can write to a file or folder. The folder in which the environment is, and those
+    /// above it, are where the user works, whoever owns them. Who can write to a folder elsewhere can replace what is in it,
+    /// unless it is sticky, as `/tmp` is; but code that is added to a folder of the environment is executed in any case.
     pub(super) fn refusal_on_way_to(self, path: &Path, environment: &Path) -> Option<Refusal> {
         let place = environment.parent().and_then(|place| dunce::canonicalize(place).ok());
-        let rest = environment.parent().and_then(|place| path.strip_prefix(place).ok());
-        let (Some(place), Some(rest)) = (place, rest) else { return Some(Refusal::OtherOwner) };
+        let Some(place) = place else { return Some(Refusal::Unreadable(path.to_path_buf())) };
+        let rest = environment.parent().and_then(|place| path.strip_prefix(place).ok()).unwrap_or(path);
+        let environment = place.join(environment.file_name().unwrap_or_default());
         let (mut at, mut links) = (place.clone(), 0);
         let mut next: Vec<PathBuf> = vec![rest.to_path_buf()];
         while let Some(path) = next.pop() {
@@ -65,15 +73,17 @@ impl User {
                 Component::Normal(name) => at.push(name),
                 Component::CurDir | Component::Prefix(_) => {}
             }
-            if let Some(refusal) =
-                Some(&at).filter(|at| !place.starts_with(at)).and_then(|at| self.refusal(at))
+            let is_last = next.iter().all(|rest| rest.as_os_str().is_empty());
+            let may_be_sticky = !is_last && !at.starts_with(&environment);
+            if !place.starts_with(&at)
+                && let Some(refusal) = self.refusal(&at, may_be_sticky)
             {
                 return Some(refusal);
             }
             if let Ok(target) = read_link(&at) {
                 links += 1;
                 if links > MOST_LINKS {
-                    return Some(Refusal::OtherOwner);
+                    return Some(Refusal::Unreadable(at));
                 }
                 at.pop();
                 next.push(target);
@@ -83,22 +93,29 @@ impl User {
     }
 
     /// Why a file, a folder or, where the path is a link, the link is not used.
-    fn refusal(self, path: &Path) -> Option<Refusal> {
+    fn refusal(self, path: &Path, may_be_sticky: bool) -> Option<Refusal> {
+        let path_buf = path.to_path_buf();
         match symlink_metadata(path) {
-            Ok(meta) if meta.uid() == self.0 || meta.uid() == 0 => {
-                is_writable_by_all(&meta).then(|| Refusal::WritableByAll(path.to_path_buf()))
+            Ok(meta) if meta.uid() != self.0 && meta.uid() != 0 => Some(Refusal::OtherOwner(path_buf)),
+            Ok(meta) => {
+                let is_open = is_writable_by_all(&meta) && !(may_be_sticky && is_sticky(&meta));
+                is_open.then_some(Refusal::WritableByAll(path_buf))
             }
-            _ => Some(Refusal::OtherOwner),
+            Err(_) => Some(Refusal::Unreadable(path_buf)),
         }
     }
 }
 
-/// Whether every user can write to a file, or replace what is in a folder: not if the folder is sticky, as `/tmp` is. Links
-/// have no permissions of their own.
+/// Whether every user can write to a file or a folder. Links have no permissions of their own.
 #[cfg(unix)]
 fn is_writable_by_all(meta: &Metadata) -> bool {
-    let (is_writable, is_sticky) = (meta.mode() & 0o002 != 0, meta.is_dir() && meta.mode() & 0o1000 != 0);
-    is_writable && !is_sticky && !meta.is_symlink()
+    meta.mode() & 0o002 != 0 && !meta.is_symlink()
+}
+
+/// Whether users can only replace what they own in a folder.
+#[cfg(unix)]
+fn is_sticky(meta: &Metadata) -> bool {
+    meta.is_dir() && meta.mode() & 0o1000 != 0
 }
 
 /// Windows protects the folders of other users by access control lists, which are not read here.

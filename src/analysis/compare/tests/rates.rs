@@ -9,7 +9,7 @@ fn more_attempts_of_the_same_agent_are_no_change() {
     let five = vec![(4, 5); 100];
     for (before, after) in [(&one, &five), (&five, &one)] {
         let found = compared(&run_of(before), &run_of(after));
-        assert_eq!((count(&found, CaseFate::Broke), count(&found, CaseFate::Fixed)), (0, 0));
+        assert_eq!((count(&found, CaseChange::Broke), count(&found, CaseChange::Fixed)), (0, 0));
         let rates = found.overall.rates.unwrap();
         assert!((rates.0 - rates.1).abs() < 1e-9, "{rates:?}");
         assert!(found.overall.is_by_rates());
@@ -26,7 +26,7 @@ fn a_worse_agent_with_fewer_attempts_is_not_an_improvement() {
         (0..100).map(|at| if at < 31 { (5, 5) } else { (3 + at % 2, 5) }).collect();
     let one: Vec<(usize, usize)> = (0..100).map(|at| ((at * 37 % 100 < 49) as usize, 1)).collect();
     let found = compared(&run_of(&five), &run_of(&one));
-    assert_eq!((found.overall.passed, count(&found, CaseFate::Fixed)), ((31, 49), 0));
+    assert_eq!((found.overall.passed, count(&found, CaseChange::Fixed)), ((31, 49), 0));
     let rates = found.overall.rates.unwrap();
     assert!(rates.0 > 0.79 && rates.1 < 0.5, "{rates:?}");
     assert!(matches!(found.overall.test, OutcomeTest::Rates(..0.001)), "{:?}", found.overall);
@@ -38,19 +38,22 @@ fn a_flaky_case_is_neither_broke_nor_fixed() {
     let before = run_of(&[(5, 5), (4, 5), (3, 5), (5, 5)]);
     let after = run_of(&[(4, 5), (5, 5), (4, 5), (0, 5)]);
     let found = compared(&before, &after);
-    let fates: Vec<CaseFate> = found.cases.iter().map(|case| case.fate).collect();
-    assert_eq!(fates, [CaseFate::Unclear, CaseFate::Unclear, CaseFate::StillFailing, CaseFate::Broke]);
+    let fates: Vec<CaseChange> = found.cases.iter().map(|case| case.fate).collect();
+    assert_eq!(
+        fates,
+        [CaseChange::Unclear, CaseChange::Unclear, CaseChange::StillFailing, CaseChange::Broke]
+    );
     assert_eq!(found.overall.passed, (2, 1));
     assert_eq!(found.overall.test, OutcomeTest::McNemar(1.0), "equally many attempts");
     let any = ComparisonRule { evidence: ChangeEvidence::Any, ..ComparisonRule::default() };
     let found = compare_runs(&before, &after, &any);
-    assert_eq!((count(&found, CaseFate::Broke), count(&found, CaseFate::Fixed)), (2, 1));
+    assert_eq!((count(&found, CaseChange::Broke), count(&found, CaseChange::Fixed)), (2, 1));
 }
 
 #[test]
 fn rates_are_said_where_no_case_passes_in_all_attempts() {
     let found = compared(&run_of(&[(8, 10); 20]), &run_of(&[(1, 10); 20]));
-    assert_eq!((count(&found, CaseFate::StillFailing), found.overall.passed), (20, (0, 0)));
+    assert_eq!((count(&found, CaseChange::StillFailing), found.overall.passed), (20, (0, 0)));
     assert!(found.overall.rates_p.is_some_and(|p| p < 1e-6), "{:?}", found.overall);
     assert_eq!(
         found.overall.passed_words(),
@@ -94,7 +97,7 @@ fn broken_case_counts_as_broke() {
     let (before, after) = (run_of(&[(5, 5), (5, 5)]), run_of(&[(0, 5), (5, 5)]));
     let found = compared(&before, &after);
     let lost: Vec<_> = found.lost(&before, &after).map(|case| case.after).collect();
-    assert_eq!((count(&found, CaseFate::Broke), lost), (1, vec![Some(0)]));
+    assert_eq!((count(&found, CaseChange::Broke), lost), (1, vec![Some(0)]));
 }
 
 /// The level is the maximum rate of false alarms: of pairs of runs of an agent that did not change, at most that share has a case that broke, or a rate
@@ -127,8 +130,8 @@ fn false_alarms_are_at_most_the_level() {
                 (0..80).map(table).filter(|table| table.before.of.min(table.after.of) > 0).collect();
             let found = compare_counts(&tables, &ComparisonRule::default());
             let is_fall = found.rate_change.map(RateChange::is_fall);
-            let worse = found.fates.contains(&CaseFate::Broke) || is_fall == Some(true);
-            let better = found.fates.contains(&CaseFate::Fixed) || is_fall == Some(false);
+            let worse = found.fates.contains(&CaseChange::Broke) || is_fall == Some(true);
+            let better = found.fates.contains(&CaseChange::Fixed) || is_fall == Some(false);
             alarms[0] += usize::from(worse);
             alarms[1] += usize::from(better);
         }
@@ -144,9 +147,9 @@ fn cases_are_compared_whichever_of_their_attempts_were_not_evaluated() {
     let after = run_with(&[&[P; 5], &[P, P, P, P, F], &[P, P, P, P, F], &[P; 5]]);
     let found = compared(&before, &after);
     assert_eq!(found.overall.cases, 3, "a case is not left out because its attempts passed");
-    let fates: Vec<CaseFate> = found.cases.iter().map(|case| case.fate).collect();
-    let (not_evaluated, failing) = (CaseFate::NotEvaluated, CaseFate::StillFailing);
-    assert_eq!(fates, [not_evaluated, failing, CaseFate::Unclear, not_evaluated]);
+    let fates: Vec<CaseChange> = found.cases.iter().map(|case| case.fate).collect();
+    let (not_evaluated, failing) = (CaseChange::NotEvaluated, CaseChange::StillFailing);
+    assert_eq!(fates, [not_evaluated, failing, CaseChange::Unclear, not_evaluated]);
     assert!(
         found
             .test_words()
@@ -171,7 +174,7 @@ fn a_case_is_lost_if_none_of_its_attempts_is_evaluated() {
 fn one_attempt_that_is_left_of_several_is_no_evidence() {
     let before = run_with(&[&[P, U, U, U, U], &[P; 5], &[P; 5]]);
     let after = run_with(&[&[F, U, U, U, U], &[P; 5], &[P; 5]]);
-    assert_eq!(compared(&before, &after).cases[0].fate, CaseFate::Unclear);
+    assert_eq!(compared(&before, &after).cases[0].fate, CaseChange::Unclear);
 }
 
 #[test]
@@ -179,7 +182,7 @@ fn a_significant_fall_of_the_rate_is_found_without_a_case_that_broke() {
     let before: Vec<(usize, usize)> = (0..50).map(|at| (if at % 4 == 0 { 4 } else { 5 }, 5)).collect();
     let after: Vec<(usize, usize)> = (0..50).map(|at| (3 + at % 2, 5)).collect();
     let found = compared(&run_of(&before), &run_of(&after));
-    assert_eq!(count(&found, CaseFate::Broke), 0);
+    assert_eq!(count(&found, CaseChange::Broke), 0);
     let fall = found.fall().unwrap();
     assert_eq!(fall.words(), "the pass rate fell from 94.8 % to 70.0 % (p < 0.0001)");
     let other = compared(&run_of(&after), &run_of(&before));

@@ -56,7 +56,7 @@ fn other_conditions_of_a_case_in_words() {
         let case = ComparedCase {
             before: Some(0),
             after: Some(0),
-            fate: CaseFate::Broke,
+            fate: CaseChange::Broke,
             changed: changed.to_vec(),
         };
         case.other_conditions_words()

@@ -1,6 +1,6 @@
 //! State of the screen that compares two runs.
 
-use crate::analysis::{CaseFate, ComparedCase, RunComparison};
+use crate::analysis::{CaseChange, ComparedCase, RunComparison};
 use crate::diff::Line;
 use crate::domain::{Attempt, EndedAttempt, RunState, worst_attempt};
 use std::borrow::Cow;
@@ -70,7 +70,7 @@ impl ComparedPair {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CaseList {
     /// The cases of one fate, without those that are removed.
-    Of(CaseFate),
+    Of(CaseChange),
     /// The cases that passed in the first run and that the workspace does not have any more.
     Removed,
 }
@@ -78,9 +78,9 @@ pub enum CaseList {
 impl CaseList {
     /// All, in display order.
     fn all() -> impl Iterator<Item = CaseList> {
-        CaseFate::ALL.into_iter().flat_map(|fate| {
+        CaseChange::ALL.into_iter().flat_map(|fate| {
             let list = CaseList::Of(fate);
-            if fate == CaseFate::Unclear { vec![list, CaseList::Removed] } else { vec![list] }
+            if fate == CaseChange::Unclear { vec![list, CaseList::Removed] } else { vec![list] }
         })
     }
 
@@ -123,7 +123,7 @@ pub struct ComparisonScreen {
 
 impl ComparisonScreen {
     pub(crate) fn new(pair: Arc<ComparedPair>) -> ComparisonScreen {
-        let folded = [CaseFate::StillPassing, CaseFate::OnlyBefore, CaseFate::OnlyAfter];
+        let folded = [CaseChange::StillPassing, CaseChange::OnlyBefore, CaseChange::OnlyAfter];
         let folded = folded.into_iter().map(CaseList::Of).collect();
         let mut screen = ComparisonScreen {
             pair,

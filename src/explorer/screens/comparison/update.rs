@@ -1,6 +1,6 @@
 //! Updates of the screen of two runs.
 
-use crate::analysis::{CaseFate, ChangedCondition, ComparedCase};
+use crate::analysis::{CaseChange, ChangedCondition, ComparedCase};
 use crate::explorer::commands::Motion;
 use crate::explorer::commands::enabled::Enabled;
 use crate::explorer::effect::Effect;
@@ -99,7 +99,7 @@ fn open_case(model: &mut Model, at: usize) {
 /// What differs between the two results beside what the agent did.
 fn notes_on(case: &ComparedCase) -> Vec<String> {
     let mut notes = Vec::new();
-    if case.fate == CaseFate::Edited {
+    if case.fate == CaseChange::Edited {
         notes.push("the case was edited between the runs: expected is what the second run expected".into());
     }
     let label = |condition: &ChangedCondition| match condition {

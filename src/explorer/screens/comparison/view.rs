@@ -1,6 +1,6 @@
 //! Drawing of the list of cases of two runs, and of their metrics.
 
-use crate::analysis::{CaseFate, ChangedCondition, ComparedCase, PassCount};
+use crate::analysis::{CaseChange, ChangedCondition, ComparedCase, PassCount};
 use crate::diff::{Span, Tone, wrap_line};
 use crate::domain::{EndedAttempt, Status, clean_line, difference_text, statistic_text, worst_attempt};
 use crate::explorer::Layout;
@@ -98,10 +98,12 @@ fn list(screen: &ComparisonScreen, area: Rect, theme: &Theme, buffer: &mut Buffe
 fn role_of(list: CaseList, theme: &Theme) -> Style {
     let CaseList::Of(fate) = list else { return theme.status(Status::NotEvaluated) };
     match fate {
-        CaseFate::Broke | CaseFate::StillFailing => theme.status(Status::Failed),
-        CaseFate::Fixed | CaseFate::StillPassing => theme.status(Status::Passed),
-        CaseFate::Unclear | CaseFate::Edited | CaseFate::NotEvaluated => theme.status(Status::NotEvaluated),
-        CaseFate::OnlyBefore | CaseFate::OnlyAfter => theme.style(Role::Title),
+        CaseChange::Broke | CaseChange::StillFailing => theme.status(Status::Failed),
+        CaseChange::Fixed | CaseChange::StillPassing => theme.status(Status::Passed),
+        CaseChange::Unclear | CaseChange::Edited | CaseChange::NotEvaluated => {
+            theme.status(Status::NotEvaluated)
+        }
+        CaseChange::OnlyBefore | CaseChange::OnlyAfter => theme.style(Role::Title),
     }
 }
 

@@ -9,10 +9,10 @@ use crate::formats::json;
 use serde_json::{Map, Value};
 
 /// Why an input or a change is invalid; a message for the user.
-pub type Wrong = String;
+pub type FieldError = String;
 
 /// Sets a field to the typed text.
-pub fn set(case: &mut EvalCase, field: &Field, typed: &str) -> Result<(), Wrong> {
+pub fn set(case: &mut EvalCase, field: &Field, typed: &str) -> Result<(), FieldError> {
     let at = |case: &EvalCase, turn: usize| case.turns().len() > turn;
     match field {
         Field::EvalId => case.eval_id = typed.to_string(),
@@ -66,7 +66,12 @@ pub fn set(case: &mut EvalCase, field: &Field, typed: &str) -> Result<(), Wrong>
 
 /// Validates the text typed so far. Returns the error, if any. Does not check whether the id of the case is unique in
 /// its file.
-pub fn wrong_value(case: &EvalCase, field: &Field, adding: Option<Adding>, typed: &str) -> Option<Wrong> {
+pub fn wrong_value(
+    case: &EvalCase,
+    field: &Field,
+    adding: Option<Adding>,
+    typed: &str,
+) -> Option<FieldError> {
     let mut trial = case.clone();
     match adding {
         None => set(&mut trial, field, typed).err(),
@@ -75,7 +80,12 @@ pub fn wrong_value(case: &EvalCase, field: &Field, adding: Option<Adding>, typed
 }
 
 /// Adds a turn, call, argument, intermediate response or rubric after a field. Returns the new field.
-pub fn add_after(case: &mut EvalCase, field: &Field, adding: Adding, typed: &str) -> Result<Field, Wrong> {
+pub fn add_after(
+    case: &mut EvalCase,
+    field: &Field,
+    adding: Adding,
+    typed: &str,
+) -> Result<Field, FieldError> {
     let turn = turn_of(field);
     let missing = || "there is no such turn".to_string();
     match adding {
@@ -131,7 +141,7 @@ pub fn add_after(case: &mut EvalCase, field: &Field, adding: Adding, typed: &str
     }
 }
 
-fn add_rubric(case: &mut EvalCase, field: &Field, typed: &str) -> Result<Field, Wrong> {
+fn add_rubric(case: &mut EvalCase, field: &Field, typed: &str) -> Result<Field, FieldError> {
     let id = nonempty(typed, "the rubric's id")?;
     let turn = match field {
         Field::Rubric(turn, _) | Field::RubricText(turn, _) | Field::RubricKind(turn, _) => *turn,
@@ -147,7 +157,7 @@ fn add_rubric(case: &mut EvalCase, field: &Field, typed: &str) -> Result<Field, 
 }
 
 /// Removes what a field represents.
-pub fn remove(case: &mut EvalCase, field: &Field) -> Result<(), Wrong> {
+pub fn remove(case: &mut EvalCase, field: &Field) -> Result<(), FieldError> {
     match field {
         Field::Turn(_) if case.turns().len() == 1 => return Err("a case has at least one turn".into()),
         Field::Turn(turn) => drop(turns(case)?.remove(*turn)),
@@ -176,7 +186,7 @@ pub fn remove(case: &mut EvalCase, field: &Field) -> Result<(), Wrong> {
 }
 
 /// Adds a copy of a turn or call after it. Returns the new field.
-pub fn duplicate(case: &mut EvalCase, field: &Field) -> Result<Field, Wrong> {
+pub fn duplicate(case: &mut EvalCase, field: &Field) -> Result<Field, FieldError> {
     match field {
         Field::Turn(turn) => {
             let copy = case.turns()[*turn].clone();
@@ -195,7 +205,7 @@ pub fn duplicate(case: &mut EvalCase, field: &Field) -> Result<Field, Wrong> {
 }
 
 /// Moves a turn, a call or a rubric up or down by one. Returns its new field.
-pub fn move_field(case: &mut EvalCase, field: &Field, down: bool) -> Result<Field, Wrong> {
+pub fn move_field(case: &mut EvalCase, field: &Field, down: bool) -> Result<Field, FieldError> {
     let to = |at: usize, count: usize| {
         let to = if down { at + 1 } else { at.wrapping_sub(1) };
         if to < count { Ok(to) } else { Err("it is already first or last".to_string()) }
@@ -221,7 +231,7 @@ pub fn move_field(case: &mut EvalCase, field: &Field, down: bool) -> Result<Fiel
     }
 }
 
-fn turns(case: &mut EvalCase) -> Result<&mut Vec<Invocation>, Wrong> {
+fn turns(case: &mut EvalCase) -> Result<&mut Vec<Invocation>, FieldError> {
     match &mut case.conversation {
         Conversation::Turns(turns) => Ok(turns),
         Conversation::Scenario(_) => Err("this case has a simulated user and no fixed turns".into()),
@@ -274,18 +284,18 @@ fn set_text(content: &mut Content, role: &str, typed: &str) {
     content.role.get_or_insert_with(|| role.to_string());
 }
 
-fn nonempty(typed: &str, what: &str) -> Result<String, Wrong> {
+fn nonempty(typed: &str, what: &str) -> Result<String, FieldError> {
     let typed = typed.trim();
     if typed.is_empty() { Err(format!("{what} is missing")) } else { Ok(typed.to_string()) }
 }
 
-fn said(typed: &str) -> Result<(String, Vec<Part>), Wrong> {
+fn said(typed: &str) -> Result<(String, Vec<Part>), FieldError> {
     let (author, words) = typed.split_once(':').ok_or("type it as author: words")?;
     Ok((nonempty(author, "the author")?, vec![Part::text(words.trim())]))
 }
 
 /// Parses typed JSON. For a word without quotes the error shows it in quotes.
-fn json_value(typed: &str) -> Result<Value, Wrong> {
+fn json_value(typed: &str) -> Result<Value, FieldError> {
     let typed = typed.trim();
     if typed.is_empty() {
         return Err("a value is missing: JSON, such as 3, true, \"text\", [1, 2], {\"a\": 1}".into());
@@ -303,7 +313,7 @@ fn json_value(typed: &str) -> Result<Value, Wrong> {
     })
 }
 
-fn json_object(typed: &str) -> Result<Map<String, Value>, Wrong> {
+fn json_object(typed: &str) -> Result<Map<String, Value>, FieldError> {
     match json_value(if typed.trim().is_empty() { "{}" } else { typed })? {
         Value::Object(map) => Ok(map),
         _ => Err("expected an object: {\"key\": value}".into()),

@@ -210,7 +210,7 @@ pub(crate) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {
 
 fn started(model: &mut Model, state: RunState) {
     let many = state.plan.attempts() > 1;
-    let by_itself = watching::run_began(model, &state.plan.started);
+    let by_itself = watching::on_run_started(model, &state.plan.started);
     model.run_screen = RunScreen { began: model.now, ..RunScreen::default() };
     model.run = Some(state);
     model.view.browse.selected.clear();

@@ -6,7 +6,7 @@ mod released;
 use crate::domain::{RunEvent, clean_json};
 use crate::explorer::effect::{RunEffect, TerminalEffect};
 use crate::explorer::message::{ResultMsg, SetMsg};
-use crate::explorer::terminal::effects::{Arrival, EffectExecutor};
+use crate::explorer::terminal::effects::{EffectExecutor, LoopEvent};
 use crate::explorer::terminal::frames::Frames;
 use crate::explorer::terminal::guard::{Guard, Screen};
 use crate::explorer::terminal::keys::Keys;
@@ -59,7 +59,7 @@ struct Loop {
     screen: Screen,
     frames: Frames,
     executor: EffectExecutor,
-    arrivals: mpsc::Receiver<Arrival>,
+    arrivals: mpsc::Receiver<LoopEvent>,
     run_events: Option<mpsc::Receiver<RunEvent>>,
     keys: Keys,
     /// Notified when the process continues after it was stopped from outside.
@@ -169,10 +169,10 @@ impl Loop {
         Ok(())
     }
 
-    fn arrival(&mut self, arrival: Arrival) -> io::Result<()> {
+    fn arrival(&mut self, arrival: LoopEvent) -> io::Result<()> {
         self.frames.after_reply();
         match arrival {
-            Arrival::Msg(msg) => {
+            LoopEvent::Msg(msg) => {
                 let are_results = matches!(msg, Msg::Results(ResultMsg::History { .. }));
                 self.take(msg)?;
                 if are_results {
@@ -180,16 +180,16 @@ impl Loop {
                 }
                 Ok(())
             }
-            Arrival::Workspace(workspace) => self.workspace(*workspace),
-            Arrival::Watching(watch) => {
+            LoopEvent::Workspace(workspace) => self.workspace(*workspace),
+            LoopEvent::Watching(watch) => {
                 self._watch = Some(watch);
                 Ok(())
             }
-            Arrival::WatchingResults(watch) => {
+            LoopEvent::WatchingResults(watch) => {
                 self._watch_of_results = Some(watch);
                 Ok(())
             }
-            Arrival::Run(run) => {
+            LoopEvent::Run(run) => {
                 self.executor.run = Some(run.handle);
                 self.run_events = Some(run.events);
                 self.take(Msg::Run(RunMsg::Started(Box::new(run.state))))

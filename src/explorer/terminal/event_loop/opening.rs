@@ -4,7 +4,7 @@ use super::{Explorer, Loop, judge_of, theme_named};
 use crate::explorer::effect::HistoryEffect;
 use crate::explorer::message::SetMsg;
 use crate::explorer::screens::browse::columns::hidden_columns;
-use crate::explorer::terminal::effects::{Arrival, EffectExecutor, loaded};
+use crate::explorer::terminal::effects::{EffectExecutor, LoopEvent, loaded};
 use crate::explorer::terminal::frames::Frames;
 use crate::explorer::terminal::guard as terminal;
 use crate::explorer::terminal::keys::Keys;
@@ -143,7 +143,7 @@ fn user_name() -> String {
 fn open_workspace(
     opened: &Path,
     columns: &ColumnMap,
-    back: mpsc::Sender<Arrival>,
+    back: mpsc::Sender<LoopEvent>,
 ) -> io::Result<Option<Workspace>> {
     let (found, finding) = std::sync::mpsc::sync_channel(0);
     let (path, columns) = (opened.to_path_buf(), columns.clone());
@@ -152,8 +152,8 @@ fn open_workspace(
         // message.
         if let Err(late) = found.send(Workspace::open_with(&path, &columns)) {
             let _ = back.blocking_send(match late.0 {
-                Ok(workspace) => Arrival::Workspace(Box::new(workspace)),
-                Err(error) => Arrival::Msg(Msg::Failed(error.to_string())),
+                Ok(workspace) => LoopEvent::Workspace(Box::new(workspace)),
+                Err(error) => LoopEvent::Msg(Msg::Failed(error.to_string())),
             });
         }
     });

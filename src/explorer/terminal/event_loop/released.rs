@@ -44,7 +44,7 @@ impl Loop {
     pub(super) fn suspend(&mut self) -> io::Result<()> {
         self.keys.pause();
         terminal::give_back();
-        terminal::stop_ourselves();
+        terminal::suspend_process_group();
         self.come_back()
     }
 
