@@ -2,10 +2,11 @@
 
 use crate::domain::{Attempt, Decision, EndedAttempt, HumanVerdict, RunEvent, RunState};
 use crate::explorer::case_ref::CaseRef;
-use crate::explorer::commands::key::Key;
-use crate::explorer::commands::{Command, Motion};
+use crate::explorer::commands::Command;
 use crate::explorer::effect::CaptureTarget;
 use crate::explorer::effect::{Against, EditorOf};
+use crate::explorer::key::Key;
+use crate::explorer::motion::Motion;
 use crate::explorer::outcomes::Outcomes;
 use crate::explorer::screens::case::body::{Body, BodyKey};
 use crate::explorer::screens::comparison::state::ComparedPair;

@@ -2,13 +2,13 @@
 
 use crate::domain::{Attempt, EndedAttempt, Status};
 use crate::explorer::case_ref::CaseRef;
-use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::ResultEffect;
 use crate::explorer::global;
 use crate::explorer::layout::inside;
 use crate::explorer::message::Mouse;
 use crate::explorer::model::{Model, Screen};
+use crate::explorer::motion::Motion;
 use crate::explorer::outcomes::CaseOutcome;
 use crate::explorer::screens::case::body::{
     Body, BodyKey, BodyView, Compared, PieceLine, build_body, is_large, is_slow_to_relax,
