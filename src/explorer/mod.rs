@@ -9,6 +9,7 @@
 //!
 //! Everything but [`terminal`] is pure: no I/O, no clock, no randomness; time and ids arrive in messages.
 
+mod agent_line;
 pub mod authoring;
 mod case_ref;
 mod case_trend;
@@ -39,6 +40,7 @@ mod watching;
 pub mod what_if;
 pub mod widgets;
 
+pub use agent_line::AgentLine;
 pub use case_ref::CaseRef;
 pub use commands::bindings::Bindings;
 pub use commands::{COMMANDS, Command};
@@ -66,8 +68,10 @@ pub use motion::Motion;
 pub use outcomes::{CaseAttempts, CaseOutcome, Outcomes};
 pub use screens::browse::order::Order;
 pub use screens::browse::state::{Browse, Node, Pane};
-pub use screens::case::body::{Body, BodyKey, BodyLine, BodyView, Compared, build_body};
-pub use screens::case::state::{CaseMode, CaseOrigin, CaseScreen};
+pub use screens::case::body::build_body;
+pub use screens::case::body_lines::CaseMode;
+pub use screens::case::body_lines::{Body, BodyKey, BodyLine, BodyView, Compared};
+pub use screens::case::state::{CaseOrigin, CaseScreen};
 pub use screens::case::verdict::{REASON_AT, VerdictLine, verdict_lines};
 pub use screens::chat::state::{ChatScreen, ChatStatus};
 pub use screens::comparison::state::{ComparedPair, ComparedRun};

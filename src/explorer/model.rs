@@ -3,15 +3,15 @@
 use crate::domain::{
     AttemptKey, CaseKey, CaseNotes, Decisions, EndedAttempt, HumanVerdict, RunRef, RunState,
 };
+use crate::explorer::agent_line::AgentLine;
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::dialogs::Dialog;
 use crate::explorer::effect::{ReadFiles, RunOverrides};
 use crate::explorer::key::Key;
-use crate::explorer::message::AgentLine;
 use crate::explorer::outcomes::Outcomes;
 use crate::explorer::screens::browse::state::{Browse, Node};
 use crate::explorer::screens::browse::tree::{first_node, group_of, nodes_of, sorted};
-use crate::explorer::screens::case::body::BodyKey;
+use crate::explorer::screens::case::body_lines::BodyKey;
 use crate::explorer::screens::case::state::CaseScreen;
 use crate::explorer::screens::chat::state::{ChatScreen, ChatStatus};
 use crate::explorer::screens::comparison::state::ComparisonScreen;

@@ -1,6 +1,7 @@
 //! The screen of one case: expected and actual side by side, timeline, judges and metrics.
 
 pub mod body;
+pub mod body_lines;
 mod body_data;
 mod compare;
 mod judged;
