@@ -5,7 +5,7 @@ use crate::domain::{
 };
 use crate::explorer::case_ref::CaseRef;
 use crate::explorer::outcomes::{CaseAttempts, Outcomes};
-use crate::explorer::screens::case::body::{BodyKey, Compared};
+use crate::explorer::screens::case::body_lines::{BodyKey, Compared};
 use crate::explorer::screens::edit::state::Field;
 use crate::explorer::ticket::Ticket;
 use crate::formats::{Notes, SetFile};

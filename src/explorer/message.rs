@@ -1,13 +1,14 @@
 //! Messages to `update`.
 
 use crate::domain::{Attempt, Decision, EndedAttempt, HumanVerdict, RunEvent, RunState};
+use crate::explorer::AgentLine;
 use crate::explorer::case_ref::CaseRef;
-use crate::explorer::commands::key::Key;
-use crate::explorer::commands::{Command, Motion};
-use crate::explorer::effect::CaptureTarget;
-use crate::explorer::effect::{Against, EditorOf};
+use crate::explorer::commands::Command;
+use crate::explorer::effect::{Against, CaptureTarget, EditorOf};
+use crate::explorer::key::Key;
+use crate::explorer::motion::Motion;
 use crate::explorer::outcomes::Outcomes;
-use crate::explorer::screens::case::body::{Body, BodyKey};
+use crate::explorer::screens::case::body_lines::{Body, BodyKey};
 use crate::explorer::screens::comparison::state::ComparedPair;
 use crate::explorer::screens::edit::state::Tools;
 use crate::explorer::set_view::CaseSummary;
@@ -311,15 +312,4 @@ impl MouseKind {
             MouseKind::ScrollDown => Some(Motion::Down),
         }
     }
-}
-
-/// An agent of the workspace in a list.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct AgentLine {
-    /// The name under which it can be run.
-    pub name: String,
-    /// How it is reached, or why it cannot be.
-    pub label: String,
-    /// Whether it runs, and its tools.
-    pub state: String,
 }

@@ -9,19 +9,23 @@
 //!
 //! Everything but [`terminal`] is pure: no I/O, no clock, no randomness; time and ids arrive in messages.
 
+mod agent_line;
 pub mod authoring;
 mod case_ref;
 mod case_trend;
 pub mod commands;
+mod context;
 mod decisions;
 pub mod draw;
 pub mod edited_cases;
 pub mod effect;
 pub mod global;
+mod key;
 pub mod layout;
 pub mod load;
 pub mod message;
 pub mod model;
+mod motion;
 mod opened_run;
 pub mod outcomes;
 pub mod dialogs;
@@ -36,10 +40,11 @@ mod watching;
 pub mod what_if;
 pub mod widgets;
 
+pub use agent_line::AgentLine;
 pub use case_ref::CaseRef;
 pub use commands::bindings::Bindings;
-pub use commands::key::{Key, KeyCode, parse_key};
-pub use commands::{COMMANDS, Command, Context};
+pub use commands::{COMMANDS, Command};
+pub use context::Context;
 pub use dialogs::Dialog;
 pub use dialogs::causes::changes_for_groups;
 pub use dialogs::confirm::Confirmed;
@@ -51,6 +56,7 @@ pub use effect::{
     Against, CaptureTarget, ChatEffect, EditEffect, EditorOf, Effect, HistoryEffect, ResultEffect, RunEffect,
     RunOverrides, SetEffect, TerminalEffect,
 };
+pub use key::{Key, KeyCode, parse_key};
 pub use layout::{Layout, SMALLEST, case_rows, inside, is_too_small};
 pub use load::{go_to, load_set};
 pub use message::{
@@ -58,11 +64,14 @@ pub use message::{
     SetLoaded, SetMsg,
 };
 pub use model::{Model, Notice, OpenedRun, Screen};
+pub use motion::Motion;
 pub use outcomes::{CaseAttempts, CaseOutcome, Outcomes};
 pub use screens::browse::order::Order;
 pub use screens::browse::state::{Browse, Node, Pane};
-pub use screens::case::body::{Body, BodyKey, BodyLine, BodyView, Compared, build_body};
-pub use screens::case::state::{CaseMode, CaseOrigin, CaseScreen};
+pub use screens::case::body::build_body;
+pub use screens::case::body_lines::CaseMode;
+pub use screens::case::body_lines::{Body, BodyKey, BodyLine, BodyView, Compared};
+pub use screens::case::state::{CaseOrigin, CaseScreen};
 pub use screens::case::verdict::{REASON_AT, VerdictLine, verdict_lines};
 pub use screens::chat::state::{ChatScreen, ChatStatus};
 pub use screens::comparison::state::{ComparedPair, ComparedRun};

@@ -3,21 +3,19 @@
 use crate::domain::{
     AttemptKey, CaseKey, CaseNotes, Decisions, EndedAttempt, HumanVerdict, RunRef, RunState,
 };
+use crate::explorer::agent_line::AgentLine;
 use crate::explorer::case_ref::CaseRef;
-use crate::explorer::commands::Context;
-use crate::explorer::commands::key::Key;
 use crate::explorer::dialogs::Dialog;
 use crate::explorer::effect::{ReadFiles, RunOverrides};
-use crate::explorer::message::AgentLine;
+use crate::explorer::key::Key;
 use crate::explorer::outcomes::Outcomes;
 use crate::explorer::screens::browse::state::{Browse, Node};
 use crate::explorer::screens::browse::tree::{first_node, group_of, nodes_of, sorted};
-use crate::explorer::screens::case::body::BodyKey;
+use crate::explorer::screens::case::body_lines::BodyKey;
 use crate::explorer::screens::case::state::CaseScreen;
 use crate::explorer::screens::chat::state::{ChatScreen, ChatStatus};
 use crate::explorer::screens::comparison::state::ComparisonScreen;
 use crate::explorer::screens::edit::state::EditScreen;
-use crate::explorer::screens::entry;
 use crate::explorer::screens::live::state::LiveScreen;
 use crate::explorer::screens::queue::state::Queue;
 use crate::explorer::screens::run::state::RunScreen;
@@ -272,17 +270,6 @@ impl Model {
     /// Issues a ticket for a new request.
     pub fn ticket(&mut self) -> Ticket {
         self.tickets.issue()
-    }
-
-    /// The context that determines which key bindings apply.
-    pub fn context(&self) -> Context {
-        let of_dialog = self.view.open_dialog.as_ref().and_then(|dialog| dialog.context());
-        of_dialog.unwrap_or_else(|| self.screen_context())
-    }
-
-    /// The context of the screen, without the open dialog.
-    pub fn screen_context(&self) -> Context {
-        entry(&self.view.screen).context
     }
 
     /// The case that commands act on.

@@ -1,11 +1,12 @@
 //! Routes messages to screens, dialogs and features.
 
-use crate::explorer::commands::key::{Key, KeyCode};
+use crate::explorer::commands::Command;
 use crate::explorer::commands::keymap::{Meaning, elsewhere, resolve};
-use crate::explorer::commands::{Command, Context};
+use crate::explorer::context::Context;
 use crate::explorer::dialogs::{self, causes};
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::{ResultEffect, SetEffect};
+use crate::explorer::key::{Key, KeyCode};
 use crate::explorer::message::EditMsg;
 use crate::explorer::message::HistoryMsg;
 use crate::explorer::message::ResultMsg;

@@ -352,7 +352,10 @@ mod tests {
             responses: vec![],
             texts: vec![],
         });
-        let result = crate::metrics::score(&ruled, &Evidence::turns(Some(&[names.clone()]), &[names]));
+        let result = crate::metrics::score(
+            &ruled,
+            &Evidence::turns(Some(std::slice::from_ref(&names)), std::slice::from_ref(&names)),
+        );
         assert_eq!((result.score(), result.status), (None, Status::NotEvaluated), "{}", result.explanation);
         assert_eq!(score(listed("a")).score(), Some(0.0), "a single call is in a message of its own");
     }

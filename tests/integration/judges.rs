@@ -640,7 +640,10 @@ fn templates_of_ones_own_rate_and_compare() {
 
 #[test]
 fn builtin_judge_templates_have_their_own_metric_names() {
-    let judge = JudgeDouble::start(|_| Say::Text("{\"explanation\": \"e\", \"score\": 4}".into()));
+    let judge = JudgeDouble::start(|asked| {
+        let score = if asked.prompt.contains("hangs together") { 4 } else { 1 };
+        Say::Text(json!({"explanation": "e", "score": score}).to_string())
+    });
     let criteria = json!({"judged_coherence": {"threshold": 3}, "judged_task_success": 0.5});
     let toml = "[judge]\nmodel = \"gemini-x\"\nsamples = 1\n".to_string();
     let files = [("rows.jsonl", rows(&["a"])), ("c.json", config(criteria)), ("evaltrail.toml", toml)];

@@ -243,7 +243,8 @@ fn graphs_of_langgraph_stop_for_decisions_and_continue() {
         case["invocations"].as_array().unwrap().iter().map(|turn| &turn["actual"]["end"]).collect();
     assert_eq!(ends, [&json!("interrupted"), &Value::Null, &json!("interrupted"), &Value::Null], "{case}");
     let case = desk.one("of_langgraph.py:asker_with_options", &["hi", "red"]);
-    assert_eq!(responses(&case), ["Which colour?", "You like red."], "{case}");
+    let question = "Which colour?\n{\"question\":\"Which colour?\",\"options\":[\"red\",\"blue\"]}";
+    assert_eq!(responses(&case), [question, "You like red."], "{case}");
     let case = desk.one("of_langgraph.py:asker_without_memory", &["hi", "red"]);
     assert!(case["error"].as_str().unwrap().contains("compile it with a checkpointer"), "{case}");
 }

@@ -4,8 +4,9 @@
 #![allow(missing_docs)]
 
 use super::enabled::{can_accept_all, can_accept_here, can_capture, can_edit, can_write_set, has_set};
-use super::{Command, Context, Group, LIST_OR_CASE, LISTS, SCREENS};
+use super::{Command, Group, LIST_OR_CASE, LISTS, SCREENS};
 use crate::explorer::authoring::{self, capture, identifiers, sets};
+use crate::explorer::context::Context;
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::TerminalEffect;
 use crate::explorer::model::{Model, Screen};

@@ -1,8 +1,9 @@
 //! Key bindings from the user's configuration.
 
-use super::key::{KeyCode, parse_key};
 use super::keymap::conflicts_of;
-use super::{COMMANDS, Command, Context};
+use super::{COMMANDS, Command};
+use crate::explorer::context::Context;
+use crate::explorer::key::{KeyCode, parse_key};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 

@@ -3,7 +3,9 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::{Command, Context, Group, Motion};
+use super::{Command, Group};
+use crate::explorer::context::Context;
+use crate::explorer::motion::Motion;
 use crate::explorer::screens::{self, chat};
 
 /// What the commands of this file have in common.

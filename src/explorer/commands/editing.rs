@@ -4,7 +4,8 @@
 #![allow(missing_docs)]
 
 use super::enabled::{can_save, can_save_beside};
-use super::{Command, Context, Group};
+use super::{Command, Group};
+use crate::explorer::context::Context;
 use crate::explorer::dialogs::proposal;
 use crate::explorer::screens::edit;
 

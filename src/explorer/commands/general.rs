@@ -4,7 +4,8 @@
 #![allow(missing_docs)]
 
 use super::enabled::{can_suspend, has_case, has_no_sets};
-use super::{ANY_SCREEN, Access, Command, Context, EVERYWHERE, Group, LIST_OR_CASE};
+use super::{ANY_SCREEN, Access, Command, EVERYWHERE, Group, LIST_OR_CASE};
+use crate::explorer::context::Context;
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::TerminalEffect;
 use crate::explorer::{dialogs, global, opened_run};

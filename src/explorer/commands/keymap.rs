@@ -1,7 +1,8 @@
 //! Resolution of keys to commands.
 
-use super::key::{Key, parse_key};
-use super::{COMMANDS, Command, Context, PREFIXES};
+use super::{COMMANDS, Command, PREFIXES};
+use crate::explorer::context::Context;
+use crate::explorer::key::{Key, parse_key};
 use std::fmt;
 
 /// The meaning of the keys pressed so far.

@@ -4,7 +4,8 @@
 #![allow(missing_docs)]
 
 use super::enabled::{has_case, has_failure, has_rows, has_something_to_clear};
-use super::{Access, Command, Context, Group};
+use super::{Access, Command, Group};
+use crate::explorer::context::Context;
 use crate::explorer::dialogs;
 use crate::explorer::screens::browse;
 

@@ -7,7 +7,6 @@ mod chatting;
 mod editing;
 pub mod enabled;
 mod general;
-pub mod key;
 pub mod keymap;
 mod list;
 mod navigation;
@@ -29,62 +28,12 @@ pub use runs::*;
 pub use triage::*;
 pub use what_if::*;
 
+use super::context::Context;
 use super::effect::Effect;
 use super::model::Model;
 use enabled::{Enabled, always};
 use std::fmt;
 use std::sync::LazyLock;
-
-/// Where a command is available: on a screen, or in a kind of dialog.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum Context {
-    Browse,
-    Case,
-    Run,
-    /// The screen of an attempt in flight.
-    Live,
-    /// The list of past runs.
-    Runs,
-    /// The sets over the past runs.
-    Trends,
-    /// The cases of two runs.
-    Comparison,
-    /// One case of two runs.
-    ComparedCase,
-    /// The triage queue.
-    Queue,
-    Edit,
-    Chat,
-    /// A read-only dialog.
-    Reading,
-    /// A yes-or-no question.
-    Confirm,
-    /// The trust dialog: what may be started, connected to or used.
-    Trust,
-    /// A proposed change of files.
-    Proposal,
-}
-
-impl Context {
-    /// Name of the screen; `None` for a dialog.
-    pub fn screen(self) -> Option<&'static str> {
-        match self {
-            Context::Browse => Some("list"),
-            Context::Case => Some("case"),
-            Context::Run => Some("run"),
-            Context::Live => Some("attempt"),
-            Context::Runs => Some("runs"),
-            Context::Trends => Some("trends"),
-            Context::Comparison => Some("comparison"),
-            Context::ComparedCase => Some("compared case"),
-            Context::Queue => Some("triage"),
-            Context::Edit => Some("edit"),
-            Context::Chat => Some("chat"),
-            Context::Reading | Context::Confirm | Context::Trust | Context::Proposal => None,
-        }
-    }
-}
 
 /// The screens that show results.
 const SCREENS: &[Context] = &[Context::Browse, Context::Case, Context::Run];
@@ -188,34 +137,6 @@ impl Group {
             Group::Edit => "Edit",
             Group::Chat => "Chat",
             Group::General => "General",
-        }
-    }
-}
-
-/// A movement of a cursor or of scrolled text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Motion {
-    Up,
-    Down,
-    PageUp,
-    PageDown,
-    Top,
-    Bottom,
-}
-
-impl Motion {
-    /// Position of a cursor after the motion, in a list of `count` rows of which `page` are visible.
-    pub fn of(self, cursor: usize, count: usize, page: usize) -> usize {
-        let last = count.saturating_sub(1);
-        let page = page.max(1);
-        match self {
-            Motion::Up => cursor.saturating_sub(1),
-            Motion::Down => (cursor + 1).min(last),
-            Motion::PageUp => cursor.saturating_sub(page),
-            Motion::PageDown => (cursor + page).min(last),
-            Motion::Top => 0,
-            Motion::Bottom => last,
         }
     }
 }

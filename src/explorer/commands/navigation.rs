@@ -4,10 +4,12 @@
 #![allow(missing_docs)]
 
 use super::enabled::{can_open_here, has_attempt, has_differences, has_failing, has_pane_beside, has_rows};
-use super::{ANY_SCREEN, Access, Command, Context, Group, LIST_OR_CASE, Motion, ONE_CASE, SCREENS, SCROLLED};
+use super::{ANY_SCREEN, Access, Command, Group, LIST_OR_CASE, ONE_CASE, SCREENS, SCROLLED};
+use crate::explorer::context::Context;
 use crate::explorer::dialogs;
 use crate::explorer::effect::Effect;
 use crate::explorer::model::{Model, Screen};
+use crate::explorer::motion::Motion;
 use crate::explorer::screens::{self, browse, case, comparison, run};
 
 /// What the commands of this file have in common.

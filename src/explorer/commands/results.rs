@@ -4,8 +4,9 @@
 #![allow(missing_docs)]
 
 use super::enabled::{can_judge_again, has_attempt, has_judgement, has_outcomes, has_two_sides};
-use super::{Access, Command, Context, Group, LIST_OR_CASE, LISTS, ONE_CASE, SCREENS};
-use crate::explorer::screens::case::state::CaseMode;
+use super::{Access, Command, Group, LIST_OR_CASE, LISTS, ONE_CASE, SCREENS};
+use crate::explorer::context::Context;
+use crate::explorer::screens::case::body_lines::CaseMode;
 use crate::explorer::screens::{self, case, run};
 use crate::explorer::{dialogs, what_if};
 

@@ -4,7 +4,8 @@
 #![allow(missing_docs)]
 
 use super::enabled::{can_rerun, can_run, can_score, has_run, is_running};
-use super::{Command, Context, Group, LISTS, SCREENS};
+use super::{Command, Group, LISTS, SCREENS};
+use crate::explorer::context::Context;
 use crate::explorer::dialogs;
 use crate::explorer::effect::Against;
 use crate::explorer::screens::run;

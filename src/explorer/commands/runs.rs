@@ -3,7 +3,8 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::{Access, Command, Context, Group, OF_TWO_RUNS, SCREENS};
+use super::{Access, Command, Group, OF_TWO_RUNS, SCREENS};
+use crate::explorer::context::Context;
 use crate::explorer::screens::{comparison, runs, trends};
 
 /// What the commands of this file have in common.

@@ -3,8 +3,9 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::{Command, Context, Group};
+use super::{Command, Group};
 use crate::domain::DecisionKind;
+use crate::explorer::context::Context;
 use crate::explorer::screens::queue::{self, Choice};
 
 const QUEUE: &[Context] = &[Context::Queue];

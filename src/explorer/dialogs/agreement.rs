@@ -1,10 +1,12 @@
 //! Agreement between judges and people for each metric or rubric: counts and Cohen's kappa.
 
 use super::Dialog;
-use crate::explorer::commands::{BACK, Context, Motion, VERDICT};
+use crate::explorer::commands::{BACK, VERDICT};
+use crate::explorer::context::Context;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
+use crate::explorer::motion::Motion;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::over;
 use crate::explorer::widgets::text::{put, put_right};

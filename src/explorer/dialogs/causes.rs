@@ -4,11 +4,11 @@
 use super::Dialog;
 use crate::domain::{EndedAttempt, Status, clean_line};
 use crate::explorer::case_ref::CaseRef;
-use crate::explorer::commands::Motion;
-use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::effect::{Effect, ResultEffect};
+use crate::explorer::key::{Key, KeyCode};
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
+use crate::explorer::motion::Motion;
 use crate::explorer::screens::browse::causes::CauseGroup;
 use crate::explorer::screens::browse::state::{NarrowedTo, Narrowing, Pane};
 use crate::explorer::screens::browse::{groups_here, narrow};

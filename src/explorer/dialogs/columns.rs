@@ -1,10 +1,10 @@
 //! The dialog for the visible columns and the order of the list.
 
 use super::Dialog;
-use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
+use crate::explorer::motion::Motion;
 use crate::explorer::screens::browse::columns::Column;
 use crate::explorer::screens::browse::{order_by, toggle_column};
 use crate::explorer::theme::{Role, Theme};

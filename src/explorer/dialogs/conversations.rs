@@ -2,11 +2,11 @@
 
 use super::Dialog;
 use crate::domain::clean_line;
-use crate::explorer::commands::Motion;
 use crate::explorer::effect::CaptureTarget;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
+use crate::explorer::motion::Motion;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::picker::{Picker, pick};
 use crate::explorer::widgets::text::put;

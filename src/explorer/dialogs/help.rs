@@ -2,10 +2,12 @@
 
 use super::Dialog;
 use crate::diff::{Span, wrap_line};
-use crate::explorer::commands::{COMMANDS, Command, Context, Group, HELP, Motion, hint_keys};
+use crate::explorer::commands::{COMMANDS, Command, Group, HELP, hint_keys};
+use crate::explorer::context::Context;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
+use crate::explorer::motion::Motion;
 use crate::explorer::screens::layout;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::scrolled;

@@ -3,10 +3,10 @@
 use super::Dialog;
 use crate::domain::Query;
 use crate::explorer::case_ref::CaseRef;
-use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
+use crate::explorer::motion::Motion;
 use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::screens::{browse, case};
 use crate::explorer::theme::Theme;

@@ -3,10 +3,12 @@
 use super::Dialog;
 use crate::diff::{Line, Span, wrap_line};
 use crate::domain::clean_line;
-use crate::explorer::commands::{BACK, Context, Motion};
+use crate::explorer::commands::BACK;
+use crate::explorer::context::Context;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::{Model, Notice};
+use crate::explorer::motion::Motion;
 use crate::explorer::screens::layout;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::scrolled;

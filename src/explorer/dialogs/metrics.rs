@@ -2,10 +2,10 @@
 
 use super::Dialog;
 use crate::diff::{Line, Span, wrap_line};
-use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
+use crate::explorer::motion::Motion;
 use crate::explorer::screens::layout;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::picker::{Picker, pick};

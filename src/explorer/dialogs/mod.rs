@@ -28,11 +28,12 @@ pub mod variants;
 pub mod verdicts;
 
 use crate::explorer::case_ref::CaseRef;
-use crate::explorer::commands::key::{Key, KeyCode};
-use crate::explorer::commands::{Context, Motion};
+use crate::explorer::context::Context;
 use crate::explorer::effect::Effect;
+use crate::explorer::key::{Key, KeyCode};
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
+use crate::explorer::motion::Motion;
 use crate::explorer::theme::Theme;
 use crate::explorer::widgets::text_field::request;
 use ratatui::buffer::Buffer;

@@ -2,10 +2,10 @@
 
 use super::Dialog;
 use crate::explorer::authoring::sets;
-use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
+use crate::explorer::motion::Motion;
 use crate::explorer::theme::Theme;
 use crate::explorer::widgets::picker::{Picker, pick};
 use crate::explorer::widgets::text::put;

@@ -1,10 +1,11 @@
 //! The command palette: fuzzy search for commands by name or description.
 
 use super::Dialog;
-use crate::explorer::commands::{COMMANDS, Command, Motion};
+use crate::explorer::commands::{COMMANDS, Command};
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
+use crate::explorer::motion::Motion;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::update::run_command;
 use crate::explorer::widgets::picker::{Picker, pick};

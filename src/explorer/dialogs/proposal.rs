@@ -2,11 +2,13 @@
 //! others.
 
 use super::Dialog;
-use crate::explorer::commands::{Context, DISCARD, Motion, SAVE, SAVE_BESIDE};
+use crate::explorer::commands::{DISCARD, SAVE, SAVE_BESIDE};
+use crate::explorer::context::Context;
 use crate::explorer::effect::EditEffect;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
+use crate::explorer::motion::Motion;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use crate::explorer::widgets::{over, scrollbar};

@@ -2,7 +2,7 @@
 
 use crate::diff::{Line, Span, wrap_line};
 use crate::domain::{clean_exact, clean_line};
-use crate::explorer::commands::Motion;
+use crate::explorer::motion::Motion;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::over;
 use crate::explorer::widgets::text::{put, put_spans};

@@ -3,8 +3,8 @@
 use super::Dialog;
 use super::line::draw_line;
 use crate::domain::{MatchRule, ToolCall};
-use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::effect::Effect;
+use crate::explorer::key::{Key, KeyCode};
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
 use crate::explorer::theme::Theme;

@@ -3,13 +3,14 @@
 
 use super::Dialog;
 use crate::domain::{Gate, Query, StubMode, clean_line};
+use crate::explorer::agent_line::AgentLine;
 use crate::explorer::case_ref::CaseRef;
-use crate::explorer::commands::key::{Key, KeyCode};
-use crate::explorer::commands::{Motion, RUN_WITH};
+use crate::explorer::commands::RUN_WITH;
 use crate::explorer::effect::{Against, Effect, RunOverrides, SetEffect};
+use crate::explorer::key::{Key, KeyCode};
 use crate::explorer::layout::Layout;
-use crate::explorer::message::AgentLine;
 use crate::explorer::model::Model;
+use crate::explorer::motion::Motion;
 use crate::explorer::screens::{browse, run};
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::over;

@@ -3,10 +3,12 @@
 use super::Dialog;
 use crate::domain::{clean_line, score_text};
 use crate::explorer::case_ref::CaseRef;
-use crate::explorer::commands::{BACK, Context, Motion};
+use crate::explorer::commands::BACK;
+use crate::explorer::context::Context;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
+use crate::explorer::motion::Motion;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::over;
 use crate::explorer::widgets::text::{put, put_right};

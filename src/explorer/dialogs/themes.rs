@@ -1,11 +1,11 @@
 //! The theme picker. The theme under the cursor is applied immediately; `enter` keeps it.
 
 use super::Dialog;
-use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
 use crate::explorer::global;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
+use crate::explorer::motion::Motion;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::over;
 use crate::explorer::widgets::text::put;

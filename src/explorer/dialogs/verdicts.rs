@@ -2,13 +2,13 @@
 
 use super::Dialog;
 use crate::domain::{Attempt, HumanVerdict, MetricResult, Status};
-use crate::explorer::commands::Motion;
-use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::effect::Effect;
 use crate::explorer::effect::ResultEffect;
 use crate::explorer::global;
+use crate::explorer::key::{Key, KeyCode};
 use crate::explorer::layout::Layout;
 use crate::explorer::model::{Model, Screen};
+use crate::explorer::motion::Motion;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::over;
 use crate::explorer::widgets::text::put;

@@ -1,8 +1,8 @@
 //! The popup that lists the keys that can follow a prefix.
 
 use crate::explorer::commands::PREFIXES;
-use crate::explorer::commands::key::Key;
 use crate::explorer::commands::keymap::continuations;
+use crate::explorer::key::Key;
 use crate::explorer::layout::Layout;
 use crate::explorer::model::Model;
 use crate::explorer::theme::{Role, Theme};

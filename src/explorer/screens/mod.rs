@@ -13,13 +13,14 @@ pub mod run;
 pub mod runs;
 pub mod trends;
 
-use super::commands::key::Key;
-use super::commands::{Context, Motion};
+use super::context::Context;
 use super::dialogs;
 use super::effect::Effect;
+use super::key::Key;
 use super::layout::{Layout, base};
 use super::message::Mouse;
 use super::model::{Model, Screen};
+use super::motion::Motion;
 use super::theme::Theme;
 use crate::diff::{Line, Span, wrap_line};
 use crate::domain::clean_line;
@@ -78,6 +79,19 @@ pub fn entry(screen: &Screen) -> &'static ScreenEntry {
         Screen::Trends(_) => &trends::SCREEN,
         Screen::Comparison(screen) if screen.case.is_some() => &comparison::CASE,
         Screen::Comparison(_) => &comparison::LIST,
+    }
+}
+
+impl Model {
+    /// The context that determines which key bindings apply.
+    pub fn context(&self) -> Context {
+        let of_dialog = self.view.open_dialog.as_ref().and_then(|dialog| dialog.context());
+        of_dialog.unwrap_or_else(|| self.screen_context())
+    }
+
+    /// The context of the screen, without the open dialog.
+    pub fn screen_context(&self) -> Context {
+        entry(&self.view.screen).context
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::agents::AgentDescription;
 use crate::explorer::Tools;
-use crate::explorer::message::AgentLine;
+use crate::explorer::agent_line::AgentLine;
 use crate::runner::{ListedAgent, list_agents};
 use crate::store::{Places, Trust};
 use crate::workspace::{SetPath, Workspace, open_set};

@@ -2,7 +2,7 @@
 
 use super::text::put;
 use crate::domain::clean_line;
-use crate::explorer::commands::key::{Key, KeyCode};
+use crate::explorer::key::{Key, KeyCode};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
 use ratatui::style::Style;

@@ -4,7 +4,6 @@
 use std::fs::{Metadata, read_link, symlink_metadata};
 #[cfg(unix)]
 use std::os::unix::fs::MetadataExt;
-
 #[cfg(unix)]
 use std::path::Component;
 use std::path::{Path, PathBuf};

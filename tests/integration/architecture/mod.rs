@@ -107,7 +107,11 @@ fn a_module_imports_only_modules_above_it() {
 fn files_use_each_other_in_one_direction() {
     let files = layers().iter().flat_map(|module| sources(module)).collect::<Vec<_>>();
     let tree = SourceTree::new(files);
-    let is_allowed = |file: &&str| file.starts_with("explorer/") && !file.starts_with("explorer/terminal/");
+    // The state of the screens is below all of them; the model owns the open dialog, which is given the model.
+    let is_state = |file: &str| file.ends_with("/state.rs") || file == "explorer/effect.rs";
+    let is_allowed = |file: &&str| {
+        file.starts_with("explorer/") && !file.starts_with("explorer/terminal/") && !is_state(file)
+    };
     let circles: Vec<&str> = tree.circles().into_iter().filter(|file| !is_allowed(file)).collect();
     assert_eq!(circles, Vec::<&str>::new(), "each of these files reaches itself");
 }

@@ -23,7 +23,7 @@ pub(crate) use update::{
 };
 
 use super::{ScreenEntry, nothing};
-use crate::explorer::commands::Context;
+use crate::explorer::context::Context;
 
 /// The functions of this screen.
 pub static SCREEN: ScreenEntry = ScreenEntry {

@@ -4,7 +4,7 @@ use super::list::attempt_words;
 use crate::domain::Status;
 use crate::explorer::case_trend::{points, put_sparkline};
 use crate::explorer::model::Model;
-use crate::explorer::screens::case::body::{Body, BodyLine};
+use crate::explorer::screens::case::body_lines::{Body, BodyLine};
 use crate::explorer::screens::case::state::CaseScreen;
 use crate::explorer::screens::case::verdict::{VerdictLine, verdict_lines};
 use crate::explorer::screens::case::{draw_body_line, draw_verdict_line};

@@ -3,8 +3,9 @@
 use crate::diff::same_calls;
 use crate::domain::{Attempt, AttemptSummary, EndedAttempt, HumanVerdict, Invocation, Trajectory};
 use crate::explorer::model::Model;
-use crate::explorer::screens::case::body::{Compared, ComparedTurn, turn_status};
-use crate::explorer::screens::case::state::{CaseMode, CaseScreen};
+use crate::explorer::screens::case::body::turn_status;
+use crate::explorer::screens::case::body_lines::{CaseMode, Compared, ComparedTurn};
+use crate::explorer::screens::case::state::CaseScreen;
 use crate::metrics::is_declared;
 use serde_json::Value;
 use std::sync::Arc;

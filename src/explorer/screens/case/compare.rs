@@ -1,14 +1,14 @@
 //! Comparison of expected and actual for each turn: aligned calls with their arguments, and responses word by word.
 
-use crate::diff::Line;
 use crate::diff::{
-    Alignment, Piece, Row, Span, Tone, align, call_rows, calls_equal, diff_words, text_rows, without_equal,
-    wrap_line, wrap_rows,
+    Alignment, Line, Piece, Row, Span, Tone, align, call_rows, calls_equal, diff_words, text_rows,
+    without_equal, wrap_line, wrap_rows,
 };
 use crate::domain::{IntermediateResponse, Invocation, ToolCall, ToolUse, Trajectory, clean_line};
 use crate::explorer::commands::TIMELINE;
-use crate::explorer::screens::case::body::{
-    Body, BodyLine, BodyView, Compared, ComparedTurn, PieceLine, TurnLines, shown_response,
+use crate::explorer::screens::case::body::shown_response;
+use crate::explorer::screens::case::body_lines::{
+    Body, BodyLine, BodyView, Compared, ComparedTurn, PieceLine, TurnLines,
 };
 use crate::explorer::screens::case::pieces::call_pieces;
 use serde_json::Value;

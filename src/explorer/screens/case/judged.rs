@@ -6,7 +6,7 @@ use crate::domain::{
     Asked, Attempt, HumanVerdict, Judgement, MetricResult, Rubric, RubricScore, Sample, Status, clean_line,
     compared_texts, score_text,
 };
-use crate::explorer::screens::case::body::BodyLine;
+use crate::explorer::screens::case::body_lines::BodyLine;
 use crate::metrics::criterion_of;
 use serde_json::Value;
 use std::borrow::Cow;

@@ -1,6 +1,7 @@
 //! The screen of one case: expected and actual side by side, timeline, judges and metrics.
 
 pub mod body;
+pub mod body_lines;
 mod body_data;
 mod compare;
 mod judged;
@@ -21,7 +22,7 @@ pub(crate) use update::{
 };
 
 use super::{ScreenEntry, nothing};
-use crate::explorer::commands::Context;
+use crate::explorer::context::Context;
 
 /// The functions of this screen.
 pub static SCREEN: ScreenEntry = ScreenEntry {

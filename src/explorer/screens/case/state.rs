@@ -1,22 +1,10 @@
 //! State of the case screen.
 
-use super::body::{Body, BodyKey, PieceLine};
+use super::body_lines::{Body, BodyKey, PieceLine};
+use crate::explorer::CaseMode;
 use crate::explorer::case_ref::CaseRef;
 use crate::metrics::WhatIf;
 use std::sync::Arc;
-
-/// Tabs of the case screen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CaseMode {
-    /// Expected and actual side by side.
-    Compare,
-    /// The events in order.
-    Timeline,
-    /// The judges' verdicts and responses.
-    Judged,
-    /// Every metric with its full reason.
-    Metrics,
-}
 
 /// Where a case was opened from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,16 +22,6 @@ impl CaseScreen {
     pub fn current_piece(&self) -> Option<&PieceLine> {
         self.body.as_ref()?.pieces.get(self.piece?)
     }
-}
-
-impl CaseMode {
-    /// The tabs in order, each with its name.
-    pub const TABS: [(CaseMode, &'static str); 4] = [
-        (CaseMode::Compare, "diff"),
-        (CaseMode::Timeline, "timeline"),
-        (CaseMode::Judged, "judges"),
-        (CaseMode::Metrics, "metrics"),
-    ];
 }
 
 /// State of the case screen, or of the preview on the home screen.

@@ -5,7 +5,8 @@ use crate::explorer::commands::{
     COMPARE_TAB, Command, JUDGES, LEFT, METRICS_TAB, NEXT_ATTEMPT, PREVIOUS_ATTEMPT, RIGHT, TIMELINE,
 };
 use crate::explorer::model::Model;
-use crate::explorer::screens::case::state::{CaseMode, CaseScreen};
+use crate::explorer::screens::case::body_lines::CaseMode;
+use crate::explorer::screens::case::state::CaseScreen;
 use crate::explorer::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use ratatui::buffer::Buffer;

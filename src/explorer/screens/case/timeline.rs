@@ -2,7 +2,7 @@
 
 use crate::diff::{Span, Tone, wrap_line};
 use crate::domain::{Invocation, ModelError, Part, clean_line, value_text};
-use crate::explorer::screens::case::body::{Body, BodyLine, ComparedTurn, TurnLines};
+use crate::explorer::screens::case::body_lines::{Body, BodyLine, ComparedTurn, TurnLines};
 use serde_json::Value;
 
 /// Builds the events of all turns.

@@ -2,19 +2,17 @@
 
 use crate::domain::{Attempt, EndedAttempt, Status};
 use crate::explorer::case_ref::CaseRef;
-use crate::explorer::commands::Motion;
-use crate::explorer::effect::Effect;
-use crate::explorer::effect::ResultEffect;
+use crate::explorer::effect::{Effect, ResultEffect};
 use crate::explorer::global;
 use crate::explorer::layout::inside;
 use crate::explorer::message::Mouse;
 use crate::explorer::model::{Model, Screen};
+use crate::explorer::motion::Motion;
 use crate::explorer::outcomes::CaseOutcome;
-use crate::explorer::screens::case::body::{
-    Body, BodyKey, BodyView, Compared, PieceLine, build_body, is_large, is_slow_to_relax,
-};
+use crate::explorer::screens::case::body::{build_body, is_large, is_slow_to_relax};
 use crate::explorer::screens::case::body_data::{compared, not_run};
-use crate::explorer::screens::case::state::{CaseMode, CaseOrigin, CaseScreen};
+use crate::explorer::screens::case::body_lines::{Body, BodyKey, BodyView, CaseMode, Compared, PieceLine};
+use crate::explorer::screens::case::state::{CaseOrigin, CaseScreen};
 use crate::explorer::screens::case::view;
 use crate::explorer::screens::{browse, layout};
 use crate::metrics::relaxation;

@@ -6,7 +6,8 @@ use crate::domain::{
     AttemptSummary, HumanVerdict, MetricSummary, Status, clean_line, compared_texts, score_text,
 };
 use crate::explorer::case_trend::since_words;
-use crate::explorer::commands::{APPLY_SUGGESTION, Context, JUDGE_AGAIN, QUEUE_RELAX, RUN, SCORE};
+use crate::explorer::commands::{APPLY_SUGGESTION, JUDGE_AGAIN, QUEUE_RELAX, RUN, SCORE};
+use crate::explorer::context::Context;
 use crate::explorer::model::Model;
 use crate::explorer::screens::case::body_data::people;
 use crate::explorer::widgets::text::fit;

@@ -7,7 +7,7 @@ mod view;
 pub(crate) use update::{again, ask_state, ask_to_keep, close, event, leave, open, restart, was_kept};
 
 use super::{ScreenEntry, TextEntry, nothing};
-use crate::explorer::commands::Context;
+use crate::explorer::context::Context;
 
 /// The screen's entry.
 pub static SCREEN: ScreenEntry = ScreenEntry {

@@ -3,15 +3,15 @@
 use crate::domain::{SessionInput, captured_case, eval_id_error};
 use crate::explorer::authoring::capture::{CASE_EXAMPLE, id_and_turns};
 use crate::explorer::case_ref::CaseRef;
-use crate::explorer::commands::Motion;
-use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::dialogs::ask::{self, Purpose};
 use crate::explorer::dialogs::confirm::{self, Confirmed};
 use crate::explorer::dialogs::trust::{self, Allowed};
 use crate::explorer::effect::ChatEffect;
 use crate::explorer::effect::Effect;
+use crate::explorer::key::{Key, KeyCode};
 use crate::explorer::message::{ChatMsg, Mouse};
 use crate::explorer::model::{Model, Screen};
+use crate::explorer::motion::Motion;
 use crate::explorer::screens::chat::state::{ChatScreen, ChatStatus};
 use crate::explorer::widgets::text_field::request;
 use crate::explorer::{authoring as author, global};

@@ -12,7 +12,7 @@ pub(crate) use update::{
 };
 
 use super::{ScreenEntry, nothing};
-use crate::explorer::commands::Context;
+use crate::explorer::context::Context;
 
 /// The functions of the list of cases.
 pub static LIST: ScreenEntry = ScreenEntry {

@@ -1,12 +1,12 @@
 //! Updates of the screen of two runs.
 
 use crate::analysis::{CaseChange, ChangedCondition, ComparedCase};
-use crate::explorer::commands::Motion;
 use crate::explorer::commands::enabled::Enabled;
 use crate::explorer::effect::Effect;
 use crate::explorer::layout::inside;
 use crate::explorer::message::Mouse;
 use crate::explorer::model::{Model, Screen};
+use crate::explorer::motion::Motion;
 use crate::explorer::screens::comparison::columns::build;
 use crate::explorer::screens::comparison::draw_case::lines_area;
 use crate::explorer::screens::comparison::state::{

@@ -1,16 +1,16 @@
 //! Updates of the case editor.
 
 use crate::domain::{EvalCase, Part, eval_id_error};
-use crate::explorer::commands::Motion;
-use crate::explorer::commands::key::{Key, KeyCode};
 use crate::explorer::dialogs::confirm::{self, Confirmed};
 use crate::explorer::dialogs::proposal::{NOTHING, Proposal};
 use crate::explorer::effect::SetEffect;
 use crate::explorer::effect::TerminalEffect;
 use crate::explorer::effect::{EditorOf, Effect};
+use crate::explorer::key::{Key, KeyCode};
 use crate::explorer::layout::inside;
 use crate::explorer::message::Mouse;
 use crate::explorer::model::{Model, Screen};
+use crate::explorer::motion::Motion;
 use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::screens::edit::state::{
     self, Adding, EditScreen, Field, Tools, Typing, add_after, adding_after, completions, value_of,

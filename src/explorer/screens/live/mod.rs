@@ -7,7 +7,7 @@ mod view;
 pub(crate) use update::{ended, open};
 
 use super::{ScreenEntry, nothing};
-use crate::explorer::commands::Context;
+use crate::explorer::context::Context;
 
 /// The functions of this screen.
 pub static SCREEN: ScreenEntry = ScreenEntry {

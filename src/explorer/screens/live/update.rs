@@ -1,12 +1,12 @@
 //! Updates of the screen of an attempt in flight.
 
 use crate::domain::{AttemptKey, RunState};
-use crate::explorer::commands::Motion;
 use crate::explorer::effect::Effect;
 use crate::explorer::global;
 use crate::explorer::layout::inside;
 use crate::explorer::message::Mouse;
 use crate::explorer::model::{Model, Screen};
+use crate::explorer::motion::Motion;
 use crate::explorer::screens::case::state::CaseOrigin;
 use crate::explorer::screens::live::state::LiveScreen;
 use crate::explorer::screens::live::view::lines;

@@ -4,7 +4,7 @@
 use crate::domain::{Decision, DecisionKind, Status};
 use crate::explorer::authoring::{self, NotAccepted};
 use crate::explorer::case_ref::CaseRef;
-use crate::explorer::commands::Context;
+use crate::explorer::context::Context;
 use crate::explorer::dialogs::confirm::{self, Confirmed};
 use crate::explorer::dialogs::proposal::{Proposal, ProposalLine};
 use crate::explorer::effect::{Effect, ResultEffect};

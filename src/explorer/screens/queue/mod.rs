@@ -21,7 +21,7 @@ pub(crate) use decide::{
 pub(crate) use update::{can_open, next, open, previous, resume, skip};
 
 use super::{ScreenEntry, case, nothing};
-use crate::explorer::commands::Context;
+use crate::explorer::context::Context;
 
 /// The functions of this screen: the case screen, below two lines about the queue.
 pub static SCREEN: ScreenEntry = ScreenEntry {

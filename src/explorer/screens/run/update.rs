@@ -2,13 +2,14 @@
 
 use crate::domain::{AttemptKey, CancelReason, EndedAttempt, RunEvent, RunState, Status};
 use crate::explorer::case_ref::CaseRef;
-use crate::explorer::commands::{ACCEPT, CANCEL_ALL, Motion, RUN_CHANGED, enabled::can_accept};
+use crate::explorer::commands::{ACCEPT, CANCEL_ALL, RUN_CHANGED, enabled::can_accept};
 use crate::explorer::dialogs::trust::{self, Allowed};
 use crate::explorer::effect::{Against, Effect, HistoryEffect, RunOverrides};
 use crate::explorer::effect::{ResultEffect, RunEffect};
 use crate::explorer::layout::inside;
 use crate::explorer::message::{Mouse, RunMsg};
 use crate::explorer::model::{Model, Screen};
+use crate::explorer::motion::Motion;
 use crate::explorer::outcomes::CaseOutcome;
 use crate::explorer::screens::browse::order::Order;
 use crate::explorer::screens::browse::state::{Node, Pane};

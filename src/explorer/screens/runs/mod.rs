@@ -10,7 +10,7 @@ pub(crate) use update::{
 };
 
 use super::ScreenEntry;
-use crate::explorer::commands::Context;
+use crate::explorer::context::Context;
 
 /// The functions of this screen.
 pub static SCREEN: ScreenEntry = ScreenEntry {

@@ -1,6 +1,5 @@
 //! Updates of the screen of runs.
 
-use crate::explorer::commands::Motion;
 use crate::explorer::commands::enabled::Enabled;
 use crate::explorer::dialogs::ask::{self, Purpose};
 use crate::explorer::dialogs::confirm::{self, Confirmed};
@@ -8,6 +7,7 @@ use crate::explorer::effect::{Effect, HistoryEffect, ResultEffect};
 use crate::explorer::layout::case_rows;
 use crate::explorer::message::Mouse;
 use crate::explorer::model::{Model, Screen};
+use crate::explorer::motion::Motion;
 use crate::explorer::opened_run;
 use crate::explorer::screens::browse::relist;
 use crate::explorer::screens::layout;

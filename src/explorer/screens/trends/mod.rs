@@ -8,7 +8,7 @@ mod view;
 pub(crate) use update::{has_points, listed, next_run, previous_run, show};
 
 use super::ScreenEntry;
-use crate::explorer::commands::Context;
+use crate::explorer::context::Context;
 
 /// The functions of this screen.
 pub static SCREEN: ScreenEntry = ScreenEntry {

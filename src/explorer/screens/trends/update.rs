@@ -1,11 +1,11 @@
 //! Updates of the screen of trends.
 
-use crate::explorer::commands::Motion;
 use crate::explorer::commands::enabled::Enabled;
 use crate::explorer::effect::{Effect, HistoryEffect};
 use crate::explorer::layout::case_rows;
 use crate::explorer::message::Mouse;
 use crate::explorer::model::{Model, Screen};
+use crate::explorer::motion::Motion;
 use crate::explorer::opened_run;
 use crate::explorer::screens::trends::state::TrendsScreen;
 use crate::explorer::screens::{layout, runs};

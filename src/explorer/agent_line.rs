@@ -1,0 +1,12 @@
+//! What an agent of the workspace says about itself.
+
+/// An agent of the workspace in a list.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AgentLine {
+    /// The name under which it can be run.
+    pub name: String,
+    /// How it is reached, or why it cannot be.
+    pub label: String,
+    /// Whether it runs, and its tools.
+    pub state: String,
+}
