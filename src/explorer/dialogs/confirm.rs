@@ -57,6 +57,12 @@ pub enum Confirmed {
     Quit,
 }
 
+impl Confirm {
+    fn new(title: impl Into<String>, lines: Vec<String>, then: Confirmed) -> Confirm {
+        Confirm { question: QuestionText::new(title, lines), then, is_unrequested: false }
+    }
+}
+
 /// Opens the question.
 pub(crate) fn open(
     model: &mut Model,
@@ -64,8 +70,7 @@ pub(crate) fn open(
     lines: Vec<String>,
     then: Confirmed,
 ) -> Vec<Effect> {
-    let question = QuestionText::new(title, lines);
-    super::open(model, Confirm { question, then, is_unrequested: false })
+    super::open(model, Confirm::new(title, lines, then))
 }
 
 /// Opens a question that no key of the user requested: it is answered like the one about a permission.
@@ -75,8 +80,7 @@ pub(crate) fn open_unrequested(
     lines: Vec<String>,
     then: Confirmed,
 ) -> Vec<Effect> {
-    let question = QuestionText::new(title, lines);
-    super::open(model, Confirm { question, then, is_unrequested: true })
+    super::open(model, Confirm { is_unrequested: true, ..Confirm::new(title, lines, then) })
 }
 
 /// Answers the open question.

@@ -33,7 +33,7 @@ const HOW: &[&str] = &[
     "regex",
     "any_of",
 ];
-const HOW_OFTEN: &[&str] = &["optional", "forbidden", "required", "after", "max", "min", "others"];
+const HOW_OFTEN: &[&str] = &["optional", "forbidden", "required", "max", "min", "others"];
 /// Maximum number of argument paths of a call that are used for completion.
 const PATHS_AT_MOST: usize = 200;
 /// Number of completions that are shown.
@@ -87,7 +87,8 @@ impl RuleLine {
                 let often = HOW_OFTEN.iter().map(|word| word.to_string());
                 paths.into_iter().cloned().chain(often).collect()
             }
-            [_, "after", ..] => self.tools.keys().cloned().collect(),
+            [_, "forbidden"] => vec!["after".to_string()],
+            [_, "forbidden", "after", ..] => self.tools.keys().cloned().collect(),
             [_, "others"] => ["ignore", "superset", "subset"].map(str::to_string).into(),
             [_, second] if !HOW_OFTEN.contains(second) => HOW.iter().map(|word| word.to_string()).collect(),
             _ => Vec::new(),
