@@ -194,34 +194,13 @@ fn execute_run(
     runtimes.end_within(Duration::from_secs(2));
     // That of the part that this machine ran: a merged run is not stored here.
     let rerun = rerun_command(cases, how.run, &state.plan.run_id);
-    let all_uploaded = match uploader {
-        None => true,
-        Some(uploader) => {
-            let merged = uploaded(*uploader, cases, (&state, interrupted), &workspace.root);
-            let merged = merged.inspect_err(super::print_error);
-            let is_uploaded = merged.is_ok();
-            state = merged.ok().flatten().unwrap_or(state);
-            is_uploaded
-        }
-    };
-    let redacted = cases.redact.then(|| runner::redacted(workspace, &state)).transpose();
-    let all_written = match &redacted {
-        Ok(shown) => {
-            let shown = shown.as_ref().unwrap_or(&state);
-            let all_written = finish(cases, how.record.as_deref(), (shown, &workspace.root), &rerun)?;
-            if cases.github {
-                github::write(shown, &state.plan, &workspace.root, cases.json);
-            }
-            all_written
-        }
-        Err(error) => {
-            let why = format!("--redact: {error}; no report was written");
-            super::print_error(&anyhow::anyhow!(why));
-            let summary = run_summary(&state, paint(cases.color), &place_of(&workspace.root), &rerun);
-            say(&runner::redacted_text(workspace, &state.plan, &summary));
-            false
-        }
-    };
+    let merged = uploader
+        .map(|uploader| uploaded(*uploader, cases, (&state, interrupted), &workspace.root))
+        .transpose()
+        .inspect_err(super::print_error);
+    let all_uploaded = merged.is_ok();
+    state = merged.ok().flatten().flatten().unwrap_or(state);
+    let all_written = write_results(cases, how.record.as_deref(), (&state, workspace), &rerun)?;
     if how.record_tools {
         record_answers(&state, workspace)?;
     }
@@ -231,6 +210,30 @@ fn execute_run(
         Exit::Success | Exit::Failures if !all_written || !all_uploaded => Ok(Exit::UsageError),
         exit => Ok(exit),
     }
+}
+
+/// Prints the results and writes the reports, without secrets if that is requested. Returns whether all were written.
+fn write_results(
+    cases: &CaseArgs,
+    record: Option<&Path>,
+    (state, workspace): (&RunState, &Workspace),
+    rerun: &str,
+) -> anyhow::Result<bool> {
+    let redacted = match cases.redact.then(|| runner::redacted(workspace, state)).transpose() {
+        Ok(redacted) => redacted,
+        Err(error) => {
+            super::print_error(&anyhow::anyhow!("--redact: {error}; no report was written"));
+            let summary = run_summary(state, paint(cases.color), &place_of(&workspace.root), rerun);
+            say(&runner::redacted_text(workspace, &state.plan, &summary));
+            return Ok(false);
+        }
+    };
+    let shown = redacted.as_ref().unwrap_or(state);
+    let all_written = finish(cases, record, (shown, &workspace.root), rerun)?;
+    if cases.github {
+        github::write(shown, &state.plan, &workspace.root, cases.json);
+    }
+    Ok(all_written)
 }
 
 /// Compares a run with the baseline, removes old runs, and returns the exit code.

@@ -64,9 +64,9 @@ pub struct Attempt {
     /// The scenario that a simulated user played, as it is in the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scenario: Option<serde_json::Value>,
-    /// The id of the agent's session.
+    /// The id of the session at the agent.
     pub session_id: String,
-    /// The id of the user that it ran as.
+    /// The user id of the session.
     pub user_id: String,
     /// The number of tries; 1 if the first one succeeded.
     pub tries: u32,

@@ -145,7 +145,9 @@ impl MatchRule {
             }
             [tool, "max", most] => Ok(MatchRule { max: Some(count(most)?), ..rule(tool) }),
             [tool, "min", least] => Ok(MatchRule { min: Some(count(least)?), ..rule(tool) }),
-            [tool, name, word] if WORDS.contains(word) => Ok(MatchRule::about(tool, name, (*word).into())),
+            [tool, name, word] if COMPARISONS.contains(word) => {
+                Ok(MatchRule::about(tool, name, (*word).into()))
+            }
             [tool, name, "default", value @ ..] if !value.is_empty() => {
                 let value = value_of(&value.join(" "));
                 if has_null(&value) {
@@ -186,8 +188,8 @@ impl MatchRule {
     }
 }
 
-/// The words for the comparison of an argument that stand alone.
-const WORDS: &[&str] = &[
+/// The comparisons of an argument that take no value.
+pub const COMPARISONS: &[&str] = &[
     "ignore",
     "exact",
     "case",
@@ -256,7 +258,7 @@ mod tests {
         assert_eq!(words("t n default \"1\"").unwrap(), "t: n default \"1\"");
         assert_eq!(words("t required").unwrap(), "t: required");
         assert_eq!(words("t forbidden after a b_*").unwrap(), "t: forbidden after a, b_*");
-        for word in WORDS {
+        for word in COMPARISONS {
             assert_eq!(words(&format!("t n {word}")).unwrap(), format!("t: n {word}"));
         }
         for bad in [

@@ -39,7 +39,7 @@ mod tests {
     use crate::domain::{InvocationEvent, Part, ToolCall, ToolResponse};
 
     #[test]
-    fn messages_are_known_only_where_the_events_tell() {
+    fn messages_are_unknown_without_marks() {
         let part = |call: bool| match call {
             true => Part { call: Some(ToolCall::new("a", None)), ..Part::default() },
             false => Part { response: Some(ToolResponse::default()), ..Part::default() },

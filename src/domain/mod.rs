@@ -93,7 +93,7 @@ pub use intermediate::IntermediateResponse;
 pub use invocation::{DetailsSource, Durations, Invocation, InvocationEvent, Trajectory, TurnEnd, Usage};
 pub use judge::{JudgeSpec, Provider, Reading};
 pub use judgement::{Asked, JudgeUsage, Judgement, QuestionId, Sample};
-pub use matcher::{MatchRule, has_null};
+pub use matcher::{COMPARISONS, MatchRule, has_null};
 pub use model_error::ModelError;
 pub use notes::{CaseNotes, Quarantine, Variant, is_day};
 pub use number::{

@@ -1,6 +1,6 @@
 //! What an agent of the workspace says about itself.
 
-/// An agent of the workspace in a list.
+/// An entry in the list of the agents of a workspace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentLine {
     /// The name under which it can be run.

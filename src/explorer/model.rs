@@ -302,6 +302,12 @@ impl Model {
         })
     }
 
+    /// The sets whose cases are listed.
+    pub fn sets_at_cursor(&self) -> Vec<usize> {
+        let row = self.view.browse.nodes.get(self.view.browse.node);
+        row.map(|row| self.sets_under(row)).unwrap_or_default()
+    }
+
     /// The sets whose cases are listed when the cursor of the tree is on this row.
     pub fn sets_under(&self, node: &Node) -> Vec<usize> {
         match node {

@@ -237,7 +237,7 @@ mod tests {
 
     /// `eval_case_results` sorts before `metadata`, so that the first bytes of a large file do not contain these.
     #[test]
-    fn the_last_bytes_decide_about_a_sorted_evaluation_result() {
+    fn sorted_result_is_recognised_by_its_end() {
         let head = "{\"eval_case_results\": [{\"eval_case_id\": \"a\", \"eval_case_index\": 0, \"response_candidate_re";
         let tail = |id: &str| {
             format!(

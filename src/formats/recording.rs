@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_is_told_from_traces_by_its_beginning() {
+    fn recordings_and_traces_are_distinguished() {
         assert!(is_recording("\n{\"eval_id\": \"a\", \"turns\": [oops"));
         for other in ["", "[{\"turns\": []}]", "{\"resourceSpans\": [{\"turns\": []}]}"] {
             assert!(!is_recording(other), "{other}");

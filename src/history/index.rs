@@ -656,7 +656,7 @@ mod tests {
 
     /// The results that evaltrail writes for ADK at the end of a run.
     #[test]
-    fn copies_for_adk_are_left_out_beside_their_run() {
+    fn copies_for_adk_are_not_listed() {
         let ours = || RunSource::Evaltrail { sets: Vec::new(), is_foreign: false };
         let copy = |copied_run: Option<&str>| RunSource::Adk {
             app_dir: "a".into(),

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_required_call_is_found_by_name_and_arguments() {
+    fn required_call_matches_name_and_arguments() {
         let required =
             "tool = \"search_*\"\nrequired = true\nargs = { \"q.city\" = { regex = \"^Oslo$\" } }\n";
         let (oslo, rome) = (json!({"q": {"city": "Oslo"}}), json!({"q": {"city": "Rome"}}));
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn the_arguments_of_a_required_call_do_not_change_how_calls_are_compared() {
+    fn required_arguments_do_not_affect_comparison() {
         let rule = rule("tool = \"t\"\nrequired = true\nargs = { n = { any_of = [1, 2] } }\n");
         let matcher = Matcher::of(&[rule], false).unwrap();
         assert!(!matcher.same(&call("t", json!({"n": 3})), &call("t", json!({"n": 1}))));
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forbidden_sequence_is_limited_by_arguments_and_says_what_was_called() {
+    fn forbidden_sequence_is_limited_by_arguments() {
         let text = "tool = \"delete_*\"\nforbidden = true\nafter = [\"login_failed\"]\n\
                     args = { path = { regex = \"^/etc/\" } }\n";
         let failed = call("login_failed", json!({}));
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_arguments_decide_no_rule() {
+    fn unknown_arguments_leave_rules_undecided() {
         let (unknown, oslo) = (ToolCall::named("find"), call("find", json!({"city": "Oslo"})));
         let is_undecided = |text: &str, calls: &[&ToolCall]| {
             let rule =
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_and_empty_patterns_are_refused() {
+    fn contradicting_rules_are_refused() {
         for (text, part) in [
             ("forbidden = true\nargs = { a = \"exact\" }", "any_of with a value"),
             ("required = true\nargs = { a = { tolerance = 1 } }", "any_of with a value"),

@@ -272,7 +272,7 @@ mod tests {
         metric.turn(&e.iter().collect::<Vec<_>>(), &a.iter().collect::<Vec<_>>(), &[]).score.unwrap()
     }
 
-    /// Whether expected calls match messages, each a word, under `strict_by_message`.
+    /// Whether calls match under `strict_by_message`: a letter is a call, and a space separates messages.
     fn is_by_message(rules: Vec<MatchRule>, expected: &str, messages: &str) -> bool {
         let options = json!({"mode": "strict_by_message"}).as_object().cloned().unwrap();
         let criterion = Criterion { options, rules, ..Criterion::default() };
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn the_calls_of_one_message_may_be_in_any_order() {
+    fn calls_of_one_message_match_in_any_order() {
         for (expected, messages, fits) in [
             ("abc", "a b c", true),
             ("abc", "ba c", true),
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn without_messages_nothing_is_guessed() {
+    fn unknown_messages_are_not_evaluated() {
         use crate::domain::{Content, Invocation, InvocationEvent, Part, Status, Trajectory};
         let turn = |trajectory| Invocation { trajectory, ..Invocation::default() };
         let listed =

@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_vertex_and_unreleased_ones_are_explained() {
+    fn unavailable_metric_names_are_explained() {
         for name in ["coherence", "fluency", "groundedness", "instruction_following", "safety", "verbosity"] {
             let why = unknown(name).to_string();
             assert!(why.contains(&format!("did you mean \"judged_{name}\"?")), "{why}");

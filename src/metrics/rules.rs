@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_pairs_do_not_replace_the_metric_that_reads_rules_about_calls() {
+    fn shares_of_pairs_do_not_replace_match() {
         let criteria = ["tool_trajectory_avg_score", "trajectory_match_recall"]
             .map(|name| Criterion::new(name, Some(1.0)));
         let ruled = with_rules(criteria.to_vec(), &[MatchRule::default()]);

@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_of_a_finding_about_calls_is_in_its_sentence() {
+    fn finding_about_calls_contains_its_text() {
         let of = |rule, text: &str| Finding {
             tool: Some("t".into()),
             expected: Some(1.into()),

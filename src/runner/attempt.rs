@@ -34,7 +34,7 @@ struct TryOutcome {
 }
 
 /// Admits the attempt to its agent. Reports if it has to wait for others.
-async fn admitted(agent: &dyn Agent, opening: &Opening, tell: &mut impl ProgressSink) -> Option<Admission> {
+async fn admitted(agent: &dyn Agent, opening: &Opening, sink: &mut impl ProgressSink) -> Option<Admission> {
     let mut admitting = agent.admit(opening);
     tokio::select! {
         biased;
@@ -42,13 +42,13 @@ async fn admitted(agent: &dyn Agent, opening: &Opening, tell: &mut impl Progress
         () = std::future::ready(()) => {}
     }
     let why = "one case at a time, until a call of the agent's tools says to which case it belongs";
-    tell.tell(Progress::Waiting(why.into())).await;
+    sink.send_progress(Progress::Waiting(why.into())).await;
     admitting.await
 }
 
 impl RunResources {
     /// Runs one attempt to its end. Dropping the future cancels it.
-    pub(super) async fn run(&self, key: AttemptKey, tell: &mut impl ProgressSink) -> Attempt {
+    pub(super) async fn run(&self, key: AttemptKey, sink: &mut impl ProgressSink) -> Attempt {
         let cases = &self.plan.cases;
         let mut attempt =
             Attempt { started: self.clock.now().to_string(), ..Attempt::blank(key, cases.eval_id(key.case)) };
@@ -56,20 +56,20 @@ impl RunResources {
             Err(problem) => attempt.fail(format!("the case cannot be read: {problem}")),
             Ok(case) => match &case.conversation {
                 _ if self.plan.set_of(key.case).agent == AgentSpec::Saved => {
-                    self.score_saved(&mut attempt, case, tell).await;
+                    self.score_saved(&mut attempt, case, sink).await;
                 }
                 _ if self.plan.set_of(key.case).agent == AgentSpec::Kept => {
-                    self.judge_again(&mut attempt, case, tell).await;
+                    self.judge_again(&mut attempt, case, sink).await;
                 }
-                Conversation::Scenario(scenario) => self.play(&mut attempt, &case, scenario, tell).await,
+                Conversation::Scenario(scenario) => self.play(&mut attempt, &case, scenario, sink).await,
                 Conversation::Turns(_) if case.missing_prompt().is_some() => {
                     attempt.fail(case.missing_prompt().unwrap_or_default());
                 }
                 Conversation::Turns(turns) => {
                     let speaker = UserTurns::Script { turns, before: 0 };
                     match self.plan.options.turn {
-                        None => self.converse(&mut attempt, &case, speaker, tell).await,
-                        Some(turn) => self.one_turn(&mut attempt, &case, turn, tell).await,
+                        None => self.converse(&mut attempt, &case, speaker, sink).await,
+                        Some(turn) => self.one_turn(&mut attempt, &case, turn, sink).await,
                     }
                 }
             },
@@ -89,7 +89,7 @@ impl RunResources {
         attempt: &mut Attempt,
         case: &EvalCase,
         scenario: &Value,
-        tell: &mut impl ProgressSink,
+        sink: &mut impl ProgressSink,
     ) {
         attempt.scenario = Some(scenario.clone());
         match SimulatedUser::of(scenario, &self.plan.set_of(attempt.key.case).user) {
@@ -106,7 +106,7 @@ impl RunResources {
                     spent: std::sync::Mutex::default(),
                     thinking: Thinking::default(),
                 };
-                self.converse(attempt, case, speaker, tell).await;
+                self.converse(attempt, case, speaker, sink).await;
             }
         }
     }
@@ -117,7 +117,7 @@ impl RunResources {
         attempt: &mut Attempt,
         case: &EvalCase,
         turn: u32,
-        tell: &mut impl ProgressSink,
+        sink: &mut impl ProgressSink,
     ) {
         attempt.turn = Some(turn);
         let before = turn.saturating_sub(1) as usize;
@@ -133,11 +133,11 @@ impl RunResources {
         };
         let turns = std::slice::from_ref(alone);
         let speaker = UserTurns::Script { turns, before };
-        self.converse_after(attempt, &only, &case.turns()[..before], speaker, tell).await;
+        self.converse_after(attempt, &only, &case.turns()[..before], speaker, sink).await;
     }
 
     /// Re-evaluates an earlier attempt against the case as it is now.
-    async fn judge_again(&self, attempt: &mut Attempt, case: EvalCase, tell: &mut impl ProgressSink) {
+    async fn judge_again(&self, attempt: &mut Attempt, case: EvalCase, sink: &mut impl ProgressSink) {
         let Some(kept) = self.kept.get(&attempt.key) else {
             return attempt.fail("the attempt to re-evaluate no longer exists; run the case".into());
         };
@@ -159,11 +159,11 @@ impl RunResources {
         attempt.session_id = kept.session_id.clone();
         attempt.user_id = kept.user_id.clone();
         attempt.tool_use = kept.tool_use.clone();
-        self.score(attempt, tell).await;
+        self.score(attempt, sink).await;
     }
 
     /// Scores the response that is saved in the file.
-    async fn score_saved(&self, attempt: &mut Attempt, case: EvalCase, tell: &mut impl ProgressSink) {
+    async fn score_saved(&self, attempt: &mut Attempt, case: EvalCase, sink: &mut impl ProgressSink) {
         if let Conversation::Scenario(scenario) = &case.conversation {
             attempt.scenario = Some(scenario.clone());
         }
@@ -189,7 +189,7 @@ impl RunResources {
         attempt.failed = saved.failed;
         match saved.error {
             Some(error) => self.fail(attempt, error),
-            None => self.score(attempt, tell).await,
+            None => self.score(attempt, sink).await,
         }
         // Scores from the file are added for metrics that are not computed here, with the reason where there is none.
         // They are informational, so the status of the attempt does not change.
@@ -222,9 +222,9 @@ impl RunResources {
         attempt: &mut Attempt,
         case: &EvalCase,
         speaker: UserTurns<'_>,
-        tell: &mut impl ProgressSink,
+        sink: &mut impl ProgressSink,
     ) {
-        self.converse_after(attempt, case, &[], speaker, tell).await;
+        self.converse_after(attempt, case, &[], speaker, sink).await;
     }
 
     /// Runs the conversation after the turns of `history`.
@@ -234,7 +234,7 @@ impl RunResources {
         case: &EvalCase,
         history: &[Invocation],
         speaker: UserTurns<'_>,
-        tell: &mut impl ProgressSink,
+        sink: &mut impl ProgressSink,
     ) {
         attempt.expected = case.turns().into();
         attempt.expected_state = case.final_session_state.clone();
@@ -255,7 +255,7 @@ impl RunResources {
         loop {
             let tools = Arc::new(self.tools_of(attempt, history));
             let opening = Opening { tools: tools.clone(), ..opening.clone() };
-            let talk = self.run_once(attempt, &speaker, &opening, tell).await;
+            let talk = self.run_once(attempt, &speaker, &opening, sink).await;
             attempt.tool_use = tools.tool_use();
             attempt.actual = talk.turns.into();
             attempt.session_id = talk.session_id;
@@ -268,7 +268,7 @@ impl RunResources {
                 Err(Interruption::SpendingLimit(_)) => None,
             };
             match talk.outcome {
-                Ok(()) => return self.score(attempt, tell).await,
+                Ok(()) => return self.score(attempt, sink).await,
                 Err(Interruption::SpendingLimit(why)) => return self.leave_unscored(attempt, &why),
                 Err(Interruption::Failed(error)) => {
                     // Retried only if the agent has not done anything yet: it may have side effects.
@@ -276,7 +276,7 @@ impl RunResources {
                     let delay = fresh.then(|| backoff.next(error.retry_after, chance())).flatten();
                     let Some(delay) = delay else { return self.fail(attempt, error.message) };
                     let delay_ms = delay.as_millis() as u64;
-                    tell.tell(Progress::Retrying { delay_ms, error: error.message }).await;
+                    sink.send_progress(Progress::Retrying { delay_ms, error: error.message }).await;
                     tokio::time::sleep(delay).await;
                     attempt.tries += 1;
                 }
@@ -306,7 +306,7 @@ impl RunResources {
         attempt: &Attempt,
         speaker: &UserTurns<'_>,
         opening: &Opening,
-        tell: &mut impl ProgressSink,
+        sink: &mut impl ProgressSink,
     ) -> TryOutcome {
         let mut talk = TryOutcome {
             turns: Vec::new(),
@@ -315,7 +315,7 @@ impl RunResources {
             state: None,
             outcome: Ok(()),
         };
-        tell.tell(Progress::Connecting).await;
+        sink.send_progress(Progress::Connecting).await;
         let spec = &self.plan.set_of(attempt.key.case).agent;
         // The time to start a server does not count as time of the attempt.
         let limit = Duration::from_millis(self.plan.options.timeout_ms);
@@ -324,12 +324,12 @@ impl RunResources {
             Ok(agent) => agent,
             Err(error) => return TryOutcome { outcome: Err(error.into()), ..talk },
         };
-        let _admission = admitted(agent.as_ref(), opening, tell).await;
+        let _admission = admitted(agent.as_ref(), opening, sink).await;
         // The events of the current turn, so that they are not lost when the time limit interrupts it.
         let mut under_way = PartialTurn::default();
         let began = Stopwatch::start();
         let turn_memory = (self.plan.options.turn_memory_mb as usize) << 20;
-        let memory = tell.memory();
+        let memory = sink.memory();
         let turn_budget = || TurnBudget::new(turn_memory, &memory);
         let talking = async {
             let mut session = agent.open(opening.clone()).await.map_err(Interruption::Failed)?;
@@ -340,7 +340,7 @@ impl RunResources {
                 (&opening.eval_id, &opening.tools),
                 &mut talk.turns,
                 &mut under_way,
-                tell,
+                sink,
             )
             .await;
             let spent = began.elapsed();

@@ -241,7 +241,7 @@ mod tests {
 
     /// A stricter threshold breaks a case of an agent that did not change.
     #[test]
-    fn a_case_that_broke_with_other_criteria_is_named_with_them() {
+    fn broken_case_under_other_criteria_is_marked() {
         let before = run(0.5, Status::Passed);
         let baseline = Baseline { conditions: RunConditions::of(&before), state: before };
         let root = tempfile::tempdir().unwrap();

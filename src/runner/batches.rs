@@ -76,7 +76,7 @@ fn panic_words(panic: &(dyn std::any::Any + Send)) -> String {
 struct Silent;
 
 impl ProgressSink for Silent {
-    async fn tell(&mut self, _: Progress) {}
+    async fn send_progress(&mut self, _: Progress) {}
 
-    fn agent_is_done(&mut self) {}
+    fn release_agent(&mut self) {}
 }

@@ -143,9 +143,9 @@ async fn left(words: &mut mpsc::Receiver<String>) {
 struct ChatProgress<'a>(&'a mpsc::Sender<ChatEvent>);
 
 impl ProgressSink for ChatProgress<'_> {
-    async fn tell(&mut self, progress: Progress) {
+    async fn send_progress(&mut self, progress: Progress) {
         let _ = self.0.send(ChatEvent::Progress(progress)).await;
     }
 
-    fn agent_is_done(&mut self) {}
+    fn release_agent(&mut self) {}
 }

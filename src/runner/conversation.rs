@@ -165,22 +165,22 @@ pub(super) async fn run_turns(
     (eval_id, tools): (&str, &AttemptTools),
     done: &mut Vec<Invocation>,
     under_way: &mut PartialTurn,
-    tell: &mut impl ProgressSink,
+    sink: &mut impl ProgressSink,
 ) -> Result<Duration, Interruption> {
     let mut thought = Duration::ZERO;
     loop {
         let began = Stopwatch::start();
         let before = speaker.spent().unwrap_or_default();
         let user = speaker.next(eval_id, done).await;
-        tell.spends(speaker.spent().unwrap_or_default().since(before));
+        sink.add_judge_usage(speaker.spent().unwrap_or_default().since(before));
         let Some(user) = user? else { return Ok(thought) };
         thought += began.elapsed();
         let turn = speaker.before() + done.len() + 1;
         let said = beginning(&user.shown_text());
-        tell.tell(Progress::Turn { turn, of: speaker.turns().max(turn), user: said }).await;
+        sink.send_progress(Progress::Turn { turn, of: speaker.turns().max(turn), user: said }).await;
         *under_way = PartialTurn::of(user);
         let asked = TurnRequest { number: turn, budget: turn_budget(), streams: false };
-        thought += run_turn_with(tools, session, asked, done, under_way, tell).await?;
+        thought += run_turn_with(tools, session, asked, done, under_way, sink).await?;
     }
 }
 
@@ -201,10 +201,10 @@ pub(super) async fn run_turn_with(
     asked: TurnRequest,
     done: &mut Vec<Invocation>,
     under_way: &mut PartialTurn,
-    tell: &mut impl ProgressSink,
+    sink: &mut impl ProgressSink,
 ) -> Result<Duration, AgentError> {
     tools.begin_turn(asked.number);
-    let taken = run_turn(session, asked, done, under_way, tell).await;
+    let taken = run_turn(session, asked, done, under_way, sink).await;
     if let (Ok(_), Some(turn)) = (&taken, done.last()) {
         tools.compare_with(&turn.calls());
     }
@@ -220,7 +220,7 @@ async fn run_turn(
     TurnRequest { number, budget, streams }: TurnRequest,
     done: &mut Vec<Invocation>,
     under_way: &mut PartialTurn,
-    tell: &mut impl ProgressSink,
+    sink: &mut impl ProgressSink,
 ) -> Result<Duration, AgentError> {
     let began = Stopwatch::start();
     let PartialTurn { user, events: seen } = under_way;
@@ -236,7 +236,7 @@ async fn run_turn(
                 biased;
                 Some(event) = events.recv() => {
                     if let Some(progress) = progress_of(&event) {
-                        tell.tell(progress).await;
+                        sink.send_progress(progress).await;
                     }
                     if !event.partial {
                         seen.push(event);
@@ -248,7 +248,7 @@ async fn run_turn(
     };
     while let Ok(event) = events.try_recv() {
         if let Some(progress) = progress_of(&event) {
-            tell.tell(progress).await;
+            sink.send_progress(progress).await;
         }
         if !event.partial {
             seen.push(event);

@@ -29,7 +29,7 @@ struct ProgressReporter {
 }
 
 impl ProgressSink for ProgressReporter {
-    async fn tell(&mut self, progress: Progress) {
+    async fn send_progress(&mut self, progress: Progress) {
         let _ = self.reports.send(Report::Progress(self.key, progress)).await;
     }
 
@@ -37,16 +37,16 @@ impl ProgressSink for ProgressReporter {
         self.memory.clone()
     }
 
-    fn spends(&mut self, spent: JudgeUsage) {
+    fn add_judge_usage(&mut self, spent: JudgeUsage) {
         let mut all = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         *all = all.and(spent);
     }
 
-    fn conversation_ended(&mut self) {
+    fn on_conversation_ended(&mut self) {
         self.is_judged.cancel();
     }
 
-    fn agent_is_done(&mut self) {
+    fn release_agent(&mut self) {
         if let Ok(mut room) = self.room.lock() {
             room.take();
         }

@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, Semaphore};
 
 /// Receives the progress of an attempt.
 pub(super) trait ProgressSink: Send {
-    fn tell(&mut self, progress: Progress) -> impl Future<Output = ()> + Send;
+    fn send_progress(&mut self, progress: Progress) -> impl Future<Output = ()> + Send;
 
     /// The attempt's share of the run's memory. A conversation without a run does not count.
     fn memory(&self) -> Arc<AttemptMemory> {
@@ -22,13 +22,13 @@ pub(super) trait ProgressSink: Send {
 
     /// Called after each response of a judge, also of one that simulates a user. If the attempt is cancelled, its results do
     /// not contain what was spent.
-    fn spends(&mut self, _spent: JudgeUsage) {}
+    fn add_judge_usage(&mut self, _spent: JudgeUsage) {}
 
     /// Called when the conversation has ended, before the attempt waits for its judges.
-    fn conversation_ended(&mut self) {}
+    fn on_conversation_ended(&mut self) {}
 
     /// Called when the agent is no longer needed. Releases the attempt's slots, so that another attempt may start.
-    fn agent_is_done(&mut self);
+    fn release_agent(&mut self);
 }
 
 /// The data that all attempts of a run share.

@@ -22,15 +22,15 @@ impl RunResources {
     }
 
     /// Scores an attempt.
-    pub(super) async fn score(&self, attempt: &mut Attempt, tell: &mut impl ProgressSink) {
-        tell.tell(Progress::Scoring).await;
+    pub(super) async fn score(&self, attempt: &mut Attempt, sink: &mut impl ProgressSink) {
+        sink.send_progress(Progress::Scoring).await;
         let set = self.plan.cases.set(attempt.key.case);
         if let Some(notes) = self.notes.get(set).and_then(|notes| notes.of(&attempt.eval_id)) {
             attempt.variants = of_turn(&notes.variants, attempt.turn);
         }
         let evidence = Evidence::of(attempt);
         let mut given: HashMap<usize, MetricResult> =
-            self.judge(set, &attempt.eval_id, &evidence, tell).await.into_iter().collect();
+            self.judge(set, &attempt.eval_id, &evidence, sink).await.into_iter().collect();
         for (at, criterion) in self.plan.sets[set].criteria.iter().enumerate() {
             if criterion.custom.as_ref().is_some_and(|custom| custom.program().is_some()) {
                 given.insert(at, self.programs.score(criterion, &attempt.eval_id, &evidence).await);
@@ -45,18 +45,18 @@ impl RunResources {
         set: usize,
         eval_id: &str,
         evidence: &Evidence<'_>,
-        tell: &mut impl ProgressSink,
+        sink: &mut impl ProgressSink,
     ) -> Vec<(usize, MetricResult)> {
         let _room = match self.judged[set].is_empty() {
             true => None,
             false => {
-                tell.conversation_ended();
+                sink.on_conversation_ended();
                 let room = self.judging.acquire().await.ok();
-                tell.agent_is_done();
+                sink.release_agent();
                 room
             }
         };
-        let telling = Mutex::new(tell);
+        let telling = Mutex::new(sink);
         let mut asked: Vec<BoxFuture<(usize, MetricResult)>> = Vec::new();
         for (at, metric) in &self.judged[set] {
             let mut telling = JudgingProgress(&telling);
@@ -95,8 +95,8 @@ impl<T: ProgressSink> JudgingObserver for JudgingProgress<'_, T> {
     async fn judging(&mut self, judging: Judging) {
         let Judging { metric, about, turn, answered, of, spent } = judging;
         let progress = Progress::Judging { metric, about: about.to_string(), turn, answered, of };
-        let mut tell = self.0.lock().await;
-        tell.spends(spent);
-        tell.tell(progress).await;
+        let mut sink = self.0.lock().await;
+        sink.add_judge_usage(spent);
+        sink.send_progress(progress).await;
     }
 }

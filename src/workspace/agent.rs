@@ -204,7 +204,7 @@ fn served(name: &str, path: &Path, root: &Path) -> Result<(String, AgentSpec), N
     }
     let agents_dir = path.parent().unwrap_or(path).to_path_buf();
     let found = find_adk(&agents_dir, root);
-    let refused = found.refused_words();
+    let refused = found.refusal_note();
     let adk = found.path.ok_or_else(|| {
         NoAgent(format!(
             "{name} is an ADK agent, and `adk` is neither on PATH nor in a virtual environment of the repository{refused}; \

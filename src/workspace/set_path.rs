@@ -39,7 +39,7 @@ impl SetPath {
         SetPath { path: path.to_path_buf(), shown, stem, app, columns, is_unknown_data: false, session: None }
     }
 
-    /// Whether the file's name is that of a data set, which is for scoring rather than for running, and not of ADK's.
+    /// Whether the file is a data set by the ending of its name. The cases of a data set are usually scored, not run.
     pub fn is_data(&self) -> bool {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         !name.ends_with(".evalset.json") && !name.ends_with(".test.json")

@@ -567,7 +567,7 @@ fn a_persons_verdict_stands_beside_the_computed_one() {
 
 /// A notice says that the verdict is saved, and the line below the metric shows it beside the computed one.
 #[test]
-fn an_overruled_rubric_is_shown_beside_the_computed_verdict() {
+fn overruled_rubric_shows_both_verdicts() {
     let mut model = with_something_done();
     let before = model.view.outcomes.get(case(0, 0)).unwrap().clone();
     let rubric =
@@ -595,7 +595,7 @@ fn an_overruled_rubric_is_shown_beside_the_computed_verdict() {
 
 /// A run of this explorer is also in the files that are read again when it has ended.
 #[test]
-fn results_of_a_run_of_the_explorer_are_not_those_of_another_program() {
+fn own_results_cause_no_foreign_notice() {
     let mut model = with_run(&[Status::Passed, Status::Failed]);
     let (first, file) = (model.ticket(), model.view.sets[0].path.path.clone());
     update(&mut model, Msg::Results(ResultMsg::History { ticket: first, results: Vec::new().into() }));

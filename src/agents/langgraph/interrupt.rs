@@ -18,8 +18,8 @@ impl Interrupt {
         Interrupt { id: id.map(str::to_string), value: value["value"].clone() }
     }
 
-    /// The message to the user: the text of the question if the value has one, then what else is in the value, which may be
-    /// the action to decide about; else the value. The value is also the part's metadata.
+    /// The message to the user: the text of the question if the value has one, then the value as JSON if it has other members,
+    /// such as the action to decide about; otherwise the value. The value is also the part's metadata.
     pub(super) fn part(&self) -> Part {
         match question_in(&self.value) {
             Some(text) => {
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_a_question_is_shown_and_its_value_is_part_of_the_event() {
+    fn interrupt_shows_question_and_value() {
         let part = |value: Value| Interrupt::read(&json!({"id": "a", "value": value})).part();
         let action = json!({"action_request": {"action": "pay", "args": {"n": 1}}, "description": "Pay 1?"});
         let middleware =
@@ -106,7 +106,7 @@ mod tests {
             let part = part(value.clone());
             let is_all = value == json!({"question": "Which colour?"});
             let shown = if is_all { text.to_string() } else { format!("{text}\n{value}") };
-            assert_eq!(part.text, Some(shown), "what else is in the value is shown");
+            assert_eq!(part.text, Some(shown), "other members of the value are shown");
             assert_eq!(part.rest["part_metadata"]["interrupt"], value);
             assert!(!part.is_blank());
         }

@@ -1,7 +1,7 @@
 //! Chat completions.
 
 use super::message::{Joined, reply_of};
-use super::reply::{AskedCall, CallForm, Reply, failure};
+use super::reply::{CallForm, Reply, RequestedCall, failure};
 use crate::agents::messages::history_messages;
 use crate::agents::remote::Remote;
 use crate::agents::{AgentError, ErrorKind, TurnBudget};
@@ -29,7 +29,7 @@ pub(super) fn request(settings: &OpenaiSettings, tools: &[Value], messages: &[Va
 }
 
 /// The message with the result of a call.
-pub(super) fn result(asked: &AskedCall, text: &str) -> Value {
+pub(super) fn result(asked: &RequestedCall, text: &str) -> Value {
     match asked.form {
         CallForm::Tool => json!({"role": "tool", "tool_call_id": asked.id, "content": text}),
         CallForm::Legacy => json!({"role": "function", "name": asked.name, "content": text}),

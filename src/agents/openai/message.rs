@@ -1,6 +1,6 @@
 //! A message of chat completions, as a whole or joined from the pieces of a stream, in the forms of the servers in use.
 
-use super::reply::{AskedCall, CallForm, Reply};
+use super::reply::{CallForm, Reply, RequestedCall};
 use super::thinking::without_thoughts;
 use crate::agents::messages::{arguments_text, content_text, usage_of};
 use crate::domain::{ModelError, Part};
@@ -21,7 +21,7 @@ pub(super) struct Joined {
     thoughts: [String; THOUGHTS.len()],
     refusal: String,
     calls: Vec<JoinedCall>,
-    legacy: Option<AskedCall>,
+    legacy: Option<RequestedCall>,
     usage: Value,
     model: Value,
 }
@@ -29,7 +29,7 @@ pub(super) struct Joined {
 /// A call that is joined, and the number that the server gives it.
 struct JoinedCall {
     index: Option<u64>,
-    call: AskedCall,
+    call: RequestedCall,
     /// Members that are no function.
     other: Option<Value>,
 }
@@ -60,7 +60,7 @@ impl Joined {
         }
         if let Some(function) = delta.get("function_call").filter(|function| function.is_object()) {
             let form = CallForm::Legacy;
-            let call = self.legacy.get_or_insert_with(|| AskedCall { form, ..AskedCall::default() });
+            let call = self.legacy.get_or_insert_with(|| RequestedCall { form, ..RequestedCall::default() });
             stored += call.add(function);
         }
         stored
@@ -94,7 +94,7 @@ impl Joined {
         let (id, index) = (piece["id"].as_str().unwrap_or_default(), piece["index"].as_u64());
         let function = &piece["function"];
         let at = self.position(index, id, function).unwrap_or_else(|| {
-            self.calls.push(JoinedCall { index, call: AskedCall::default(), other: None });
+            self.calls.push(JoinedCall { index, call: RequestedCall::default(), other: None });
             self.calls.len() - 1
         });
         let joined = &mut self.calls[at];
@@ -131,7 +131,7 @@ impl Joined {
         let call = |joined: JoinedCall| match joined.other {
             Some(other) => other,
             None => {
-                let AskedCall { id, name, arguments, .. } = joined.call;
+                let RequestedCall { id, name, arguments, .. } = joined.call;
                 json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
             }
         };
@@ -162,7 +162,7 @@ fn is_object(arguments: &str) -> bool {
     serde_json::from_str::<Map<String, Value>>(arguments).is_ok()
 }
 
-impl AskedCall {
+impl RequestedCall {
     /// Adds a piece of a function: its name, which some servers repeat in each piece, and arguments. Returns the bytes stored.
     fn add(&mut self, function: &Value) -> usize {
         let name = function["name"].as_str().unwrap_or_default();
@@ -260,7 +260,7 @@ fn add_calls(reply: &mut Reply, message: &Value) {
     for call in message["tool_calls"].as_array().into_iter().flatten() {
         let function = &call["function"];
         match function["name"].as_str() {
-            Some(name) => reply.calls.push(AskedCall {
+            Some(name) => reply.calls.push(RequestedCall {
                 id: call["id"].as_str().unwrap_or_default().to_string(),
                 name: name.to_string(),
                 arguments: arguments_text(&function["arguments"]),
@@ -272,7 +272,7 @@ fn add_calls(reply: &mut Reply, message: &Value) {
     let legacy = message.get("function_call").filter(|call| !call.is_null());
     if let (Some(call), true) = (legacy, reply.calls.is_empty()) {
         match call["name"].as_str() {
-            Some(name) => reply.calls.push(AskedCall {
+            Some(name) => reply.calls.push(RequestedCall {
                 id: String::new(),
                 name: name.to_string(),
                 arguments: arguments_text(&call["arguments"]),

@@ -21,7 +21,7 @@ use crate::process::clock::Stopwatch;
 use crate::store::read_text_file;
 use crate::stubs::AttemptTools;
 use async_trait::async_trait;
-use reply::{AskedCall, Reply};
+use reply::{Reply, RequestedCall};
 use serde_json::{Map, Value};
 use std::path::Path;
 use std::sync::Arc;
@@ -128,7 +128,7 @@ impl OpenaiSession {
     /// Answers the calls of a reply.
     async fn answer(
         &mut self,
-        calls: Vec<AskedCall>,
+        calls: Vec<RequestedCall>,
         emit: &mut (dyn FnMut(Event) + Send),
     ) -> Result<(), AgentError> {
         for asked in calls {
@@ -176,7 +176,7 @@ impl Session for OpenaiSession {
             if !thoughts.is_empty() {
                 emit(Event { is_intermediate: true, ..event_with("model", thoughts) });
             }
-            let asked = reply.calls.iter().map(AskedCall::part);
+            let asked = reply.calls.iter().map(RequestedCall::part);
             let parts: Vec<Part> = reply.others.into_iter().chain(reply.texts).chain(asked).collect();
             let (usage, model_version) = (reply.usage, reply.model);
             let event = event_with("model", parts);

@@ -11,10 +11,10 @@ use serde_json::Value;
 pub(super) struct Reply {
     /// What is repeated to the model in the next request.
     pub(super) said: Vec<Value>,
-    /// What the model thought; not part of the response.
+    /// Reasoning of the model, which is not part of the response.
     pub(super) thoughts: Vec<String>,
     pub(super) texts: Vec<Part>,
-    pub(super) calls: Vec<AskedCall>,
+    pub(super) calls: Vec<RequestedCall>,
     /// Calls that evaltrail does not answer, and what no interface describes: the calls are not all known.
     pub(super) others: Vec<Part>,
     /// Why the model stopped early.
@@ -26,7 +26,7 @@ pub(super) struct Reply {
 
 /// A call that the model asks for.
 #[derive(Debug, Default)]
-pub(super) struct AskedCall {
+pub(super) struct RequestedCall {
     /// Empty if the server gives none.
     pub(super) id: String,
     pub(super) name: String,
@@ -45,7 +45,7 @@ pub(super) enum CallForm {
     Legacy,
 }
 
-impl AskedCall {
+impl RequestedCall {
     pub(super) fn part(&self) -> Part {
         let id = Some(self.id.as_str()).filter(|id| !id.is_empty());
         call_part(&self.name, id, &self.arguments.clone().into())

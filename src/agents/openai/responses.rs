@@ -1,6 +1,6 @@
 //! The Responses interface.
 
-use super::reply::{AskedCall, CallForm, Reply, failure};
+use super::reply::{CallForm, Reply, RequestedCall, failure};
 use crate::agents::messages::{arguments_text, content_text, history_messages, usage_of};
 use crate::agents::remote::Remote;
 use crate::agents::{AgentError, ErrorKind, TurnBudget};
@@ -134,7 +134,7 @@ fn reply_of(output: &[Value], response: &Value) -> Reply {
                 let thoughts = [content_text(&item["summary"]), content_text(&item["content"])];
                 reply.thoughts.extend(thoughts.into_iter().filter(|text| !text.is_empty()));
             }
-            "function_call" => reply.calls.push(AskedCall {
+            "function_call" => reply.calls.push(RequestedCall {
                 id: text("call_id"),
                 name: text("name"),
                 arguments: arguments_text(&item["arguments"]),

@@ -13,7 +13,7 @@ use crate::explorer::model::{Model, Screen};
 use crate::explorer::screens::{chat, edit, run};
 use crate::explorer::{dialogs, global};
 
-/// What the commands of this file have in common.
+/// The fields that the commands of this file share.
 const BASE: Command = Command { group: Group::Author, ..super::BASE };
 
 pub static ACCEPT: Command = Command {

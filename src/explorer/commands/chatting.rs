@@ -8,7 +8,7 @@ use crate::explorer::context::Context;
 use crate::explorer::motion::Motion;
 use crate::explorer::screens::{self, chat};
 
-/// What the commands of this file have in common.
+/// The fields that the commands of this file share.
 const BASE: Command = Command { group: Group::Chat, contexts: &[Context::Chat], ..super::BASE };
 
 pub static KEEP_CHAT: Command = Command {

@@ -9,7 +9,7 @@ use crate::explorer::context::Context;
 use crate::explorer::dialogs::proposal;
 use crate::explorer::screens::edit;
 
-/// What the commands of this file have in common.
+/// The fields that the commands of this file share.
 const BASE: Command = Command { group: Group::Edit, contexts: &[Context::Edit], ..super::BASE };
 
 pub static EDIT_FIELD: Command = Command {

@@ -10,7 +10,7 @@ use crate::explorer::effect::Effect;
 use crate::explorer::effect::TerminalEffect;
 use crate::explorer::{dialogs, global, opened_run};
 
-/// What the commands of this file have in common.
+/// The fields that the commands of this file share.
 const BASE: Command = Command { group: Group::General, ..super::BASE };
 
 pub static PALETTE: Command = Command {

@@ -9,7 +9,7 @@ use crate::explorer::context::Context;
 use crate::explorer::dialogs;
 use crate::explorer::screens::browse;
 
-/// What the commands of this file have in common.
+/// The fields that the commands of this file share.
 const BASE: Command = Command { group: Group::List, contexts: &[Context::Browse], ..super::BASE };
 
 pub static SELECT: Command = Command {

@@ -12,7 +12,7 @@ use crate::explorer::model::{Model, Screen};
 use crate::explorer::motion::Motion;
 use crate::explorer::screens::{self, browse, case, comparison, run};
 
-/// What the commands of this file have in common.
+/// The fields that the commands of this file share.
 const BASE: Command = Command { group: Group::Move, ..super::BASE };
 
 pub static OPEN: Command = Command {

@@ -10,7 +10,7 @@ use crate::explorer::screens::case::body_lines::CaseMode;
 use crate::explorer::screens::{self, case, run};
 use crate::explorer::{dialogs, what_if};
 
-/// What the commands of this file have in common.
+/// The fields that the commands of this file share.
 const BASE: Command = Command { group: Group::Results, ..super::BASE };
 
 pub static COMPARE_TAB: Command = Command {

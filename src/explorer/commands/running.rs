@@ -11,7 +11,7 @@ use crate::explorer::effect::Against;
 use crate::explorer::screens::run;
 use crate::explorer::watching;
 
-/// What the commands of this file have in common.
+/// The fields that the commands of this file share.
 const BASE: Command = Command { group: Group::Run, ..super::BASE };
 
 pub static RUN: Command = Command {

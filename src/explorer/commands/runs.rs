@@ -7,7 +7,7 @@ use super::{Access, Command, Group, OF_TWO_RUNS, SCREENS};
 use crate::explorer::context::Context;
 use crate::explorer::screens::{comparison, runs, trends};
 
-/// What the commands of this file have in common.
+/// The fields that the commands of this file share.
 const BASE: Command = Command { group: Group::Runs, ..super::BASE };
 
 pub static RUNS: Command = Command {

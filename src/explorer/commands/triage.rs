@@ -10,7 +10,7 @@ use crate::explorer::screens::queue::{self, Choice};
 
 const QUEUE: &[Context] = &[Context::Queue];
 
-/// What the commands of this file have in common.
+/// The fields that the commands of this file share.
 const BASE: Command = Command { group: Group::Triage, contexts: QUEUE, ..super::BASE };
 
 pub static TRIAGE: Command = Command {

@@ -7,7 +7,7 @@ use super::enabled::{has_outcomes, has_suggestion, has_trial};
 use super::{Access, Command, Group, LISTS};
 use crate::explorer::{dialogs, what_if};
 
-/// What the commands of this file have in common.
+/// The fields that the commands of this file share.
 const BASE: Command = Command { group: Group::WhatIf, contexts: LISTS, ..super::BASE };
 
 pub static APPLY_SUGGESTION: Command = Command {

@@ -45,7 +45,7 @@ impl QuestionText {
     }
 
     /// Number of lines below the visible ones in this part of the screen.
-    pub fn below(&self, body: Rect) -> usize {
+    pub fn lines_below(&self, body: Rect) -> usize {
         self.laid_out(body).len().saturating_sub(self.scroll + rows(body))
     }
 

@@ -2,7 +2,7 @@
 
 use super::Dialog;
 use super::line::draw_line;
-use crate::domain::{MatchRule, ToolCall};
+use crate::domain::{COMPARISONS, MatchRule, ToolCall};
 use crate::explorer::effect::Effect;
 use crate::explorer::key::{Key, KeyCode};
 use crate::explorer::layout::Layout;
@@ -15,24 +15,9 @@ use ratatui::layout::Position;
 use std::collections::{BTreeMap, BTreeSet};
 use tui_input::{Input, InputRequest};
 
-/// Keywords that may follow a tool and an argument ([`HOW`]), or a tool alone ([`HOW_OFTEN`]).
-const HOW: &[&str] = &[
-    "ignore",
-    "exact",
-    "case",
-    "spaces",
-    "case_and_spaces",
-    "contains",
-    "subset",
-    "superset",
-    "unordered",
-    "nullable",
-    "default",
-    "tolerance",
-    "relative",
-    "regex",
-    "any_of",
-];
+/// Keywords that may follow a tool and an argument, beside [`COMPARISONS`].
+const WITH_VALUE: &[&str] = &["default", "tolerance", "relative", "regex", "any_of"];
+/// Keywords that may follow a tool.
 const HOW_OFTEN: &[&str] = &["optional", "forbidden", "required", "max", "min", "others"];
 /// Maximum number of argument paths of a call that are used for completion.
 const PATHS_AT_MOST: usize = 200;
@@ -90,7 +75,9 @@ impl RuleLine {
             [_, "forbidden"] => vec!["after".to_string()],
             [_, "forbidden", "after", ..] => self.tools.keys().cloned().collect(),
             [_, "others"] => ["ignore", "superset", "subset"].map(str::to_string).into(),
-            [_, second] if !HOW_OFTEN.contains(second) => HOW.iter().map(|word| word.to_string()).collect(),
+            [_, second] if !HOW_OFTEN.contains(second) => {
+                COMPARISONS.iter().chain(WITH_VALUE).map(|word| word.to_string()).collect()
+            }
             _ => Vec::new(),
         };
         names.into_iter().filter(|name| name.starts_with(word) && name != word).collect()
@@ -149,5 +136,20 @@ impl Dialog for RuleLine {
             }
         };
         draw_line("match ", &self.input, (self.wrong.as_deref(), &hint), areas, theme, buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn completed_sequences_are_rules() {
+        let mut line = RuleLine::default();
+        line.know(&ToolCall::new("login", None));
+        assert_eq!(line.completions("pay forbidden "), ["after"]);
+        assert_eq!(line.completions("pay forbidden after l"), ["login"]);
+        assert!(MatchRule::parse("pay forbidden after login").unwrap().after.is_some());
+        assert!(!line.completions("pay a").contains(&"after".to_string()), "not a rule by itself");
     }
 }

@@ -104,7 +104,7 @@ pub(crate) fn answer(model: &mut Model, yes: bool) -> Vec<Effect> {
     }
     let body = body(model);
     let Some(dialog) = model.dialog::<TrustDialog>() else { return Vec::new() };
-    if yes && dialog.question.below(body) > 0 {
+    if yes && dialog.question.lines_below(body) > 0 {
         return Vec::new();
     }
     let Some(dialog) = model.take_dialog::<TrustDialog>() else { return Vec::new() };
@@ -150,7 +150,7 @@ impl Dialog for TrustDialog {
     fn draw(&self, model: &Model, _: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
         let no = DENY.keys().join(" ");
         let body = body(model);
-        let answers = match self.question.below(body) {
+        let answers = match self.question.lines_below(body) {
             0 => format!("{} yes    {no} no", ALLOW.key()),
             below => {
                 let (down, page) = (DOWN.key(), PAGE_DOWN.key());

@@ -29,7 +29,7 @@ fn calls_per_message(value: Value) -> Option<Vec<usize>> {
 }
 
 #[test]
-fn calls_of_one_message_are_known_where_the_list_tells() {
+fn lists_of_messages_mark_calls_of_a_message() {
     let call = |id: &str| json!({"id": id, "function": {"name": "f", "arguments": "{}"}});
     let asks = |ids: &[&str]| {
         let calls: Vec<Value> = ids.iter().map(|id| call(id)).collect();

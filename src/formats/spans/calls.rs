@@ -14,7 +14,7 @@ pub(super) type Place = (usize, usize);
 const STRUCTURED_OUTPUT: &str = "final_result";
 
 /// A call that a model asked for.
-struct AskedCall {
+struct SpanCall {
     place: Place,
     call: ToolCall,
 }
@@ -44,7 +44,7 @@ const SUREST_FIRST: [Likeness; 6] = [
 /// The calls with their places, and the number of calls without arguments. A call of a tool's span that no model's span
 /// contains is placed where the tool began.
 pub(super) fn called(facts: &[SpanFacts], authors: &[String]) -> (Vec<(Place, TracedStep)>, usize) {
-    let asked = asked_calls(facts);
+    let asked = calls_of_spans(facts);
     let tools: Vec<(usize, &ToolFacts)> =
         facts.iter().enumerate().filter_map(|(at, one)| Some((at, one.tool.as_ref()?))).collect();
     let matches = matches(&tools, &asked);
@@ -67,17 +67,17 @@ pub(super) fn called(facts: &[SpanFacts], authors: &[String]) -> (Vec<(Place, Tr
 }
 
 /// The calls that models asked for, in order.
-fn asked_calls(facts: &[SpanFacts]) -> Vec<AskedCall> {
+fn calls_of_spans(facts: &[SpanFacts]) -> Vec<SpanCall> {
     let of_models = facts.iter().enumerate().filter(|(_, one)| !one.is_whole);
     let of_span = |(at, one): (usize, &SpanFacts)| {
         let calls: Vec<ToolCall> = one.said.iter().flat_map(|message| message.calls.clone()).collect();
-        calls.into_iter().enumerate().map(move |(order, call)| AskedCall { place: (at, order + 1), call })
+        calls.into_iter().enumerate().map(move |(order, call)| SpanCall { place: (at, order + 1), call })
     };
     of_models.flat_map(of_span).collect()
 }
 
 /// For each span of a tool, the position of the call to which it belongs. Each call belongs to one span at most.
-fn matches(tools: &[(usize, &ToolFacts)], asked: &[AskedCall]) -> Vec<Option<(usize, Likeness)>> {
+fn matches(tools: &[(usize, &ToolFacts)], asked: &[SpanCall]) -> Vec<Option<(usize, Likeness)>> {
     let have_ids = have_same_ids(tools, asked);
     let mut found = vec![None; tools.len()];
     let mut is_free = vec![true; asked.len()];
@@ -97,14 +97,14 @@ fn matches(tools: &[(usize, &ToolFacts)], asked: &[AskedCall]) -> Vec<Option<(us
 }
 
 /// Whether the spans of tools and of models name calls by the same ids.
-fn have_same_ids(tools: &[(usize, &ToolFacts)], asked: &[AskedCall]) -> bool {
+fn have_same_ids(tools: &[(usize, &ToolFacts)], asked: &[SpanCall]) -> bool {
     let ids: std::collections::HashSet<&str> =
         asked.iter().filter_map(|one| one.call.id.as_deref()).collect();
     tools.iter().any(|(_, tool)| tool.id.as_deref().is_some_and(|id| ids.contains(id)))
 }
 
 /// The first of these calls in the latest span of a model that began before the tool; else the first of all.
-fn nearest(candidates: &[usize], tool: usize, asked: &[AskedCall]) -> Option<usize> {
+fn nearest(candidates: &[usize], tool: usize, asked: &[SpanCall]) -> Option<usize> {
     let span_of = |index: &usize| asked[*index].place.0;
     let latest = candidates.iter().map(span_of).filter(|at| *at < tool).max();
     candidates.iter().find(|index| Some(span_of(index)) == latest).or(candidates.first()).copied()
@@ -150,12 +150,12 @@ fn call_of(tool: &ToolFacts, asked: Option<(&ToolCall, Likeness)>) -> ToolCall {
 /// known if there is no span of a tool at all: nested spans may describe the same call of a model.
 fn not_run<'a>(
     tools: &[(usize, &ToolFacts)],
-    asked: &'a [AskedCall],
+    asked: &'a [SpanCall],
     matches: &[Option<(usize, Likeness)>],
-) -> Vec<&'a AskedCall> {
+) -> Vec<&'a SpanCall> {
     let is_matched = |index: usize| matches.iter().flatten().any(|(matched, _)| *matched == index);
     let is_only = |call: &ToolCall| {
-        let same = |other: &&AskedCall| other.call.id == call.id;
+        let same = |other: &&SpanCall| other.call.id == call.id;
         call.id.is_some() && asked.iter().filter(same).count() == 1
     };
     let may_be_of_tool = |call: &ToolCall| {
@@ -163,7 +163,7 @@ fn not_run<'a>(
         unmatched.any(|((_, tool), _)| tool.name == call.name)
     };
     let have_ids = have_same_ids(tools, asked);
-    let is_missing = |(index, one): &(usize, &AskedCall)| {
+    let is_missing = |(index, one): &(usize, &SpanCall)| {
         !one.call.name.starts_with(STRUCTURED_OUTPUT)
             && (tools.is_empty()
                 || (have_ids && !is_matched(*index) && is_only(&one.call) && !may_be_of_tool(&one.call)))

@@ -152,7 +152,7 @@ mod tests {
 
     /// The expected contents are those that the converter of google-cloud-aiplatform 2.7.0 makes of these rows.
     #[test]
-    fn texts_are_history_prompt_response_and_system_instruction() {
+    fn texts_become_history_prompt_and_response() {
         let request = [said("user", "hi"), said("assistant", "Hello."), said("user", "Weather in Oslo?")];
         let mut value = row(&request, &[said("assistant", "Rain."), said("assistant", "Snow.")]);
         value["system_instruction"] = lines(&[said("system", "Be brief.")]);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_ends_with_a_result_has_it_as_the_prompt() {
+    fn last_result_of_a_request_is_the_prompt() {
         let call = json!([{"type": "tool_call", "id": "get_weather", "arguments": {"city": "Oslo"}}]);
         let result = json!([{"type": "tool_call_response", "id": "get_weather", "result": {"sky": "rain"}}]);
         let request = [
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_client_refuses_or_skips_is_an_error_with_its_place() {
+    fn unreadable_messages_are_errors_with_place() {
         let good = row(&[said("user", "hi")], &[said("assistant", "ho")]);
         let with = |key: &str, value: Value| {
             let mut row = good.clone();

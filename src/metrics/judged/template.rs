@@ -329,7 +329,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_case_fills_the_prompts_of_evaltrails_own_metrics() {
+    fn every_case_fills_the_built_in_prompts() {
         use crate::domain::{Content, Criterion};
         use crate::metrics::catalog::{Build, catalog};
         let turns = [Invocation {

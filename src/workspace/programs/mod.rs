@@ -34,7 +34,7 @@ pub(super) struct FoundProgram {
 pub(super) fn find_adk(agents_dir: &Path, root: &Path) -> FoundProgram {
     let program = if cfg!(windows) { "Scripts/adk.exe" } else { "bin/adk" };
     let folders = folders_of(agents_dir, root).into_iter().chain(folders_of(root, root));
-    first_own(environments(folders, program).chain(on_path("adk")), User::this())
+    first_own(environments(folders, program).chain(on_path("adk")), User::current())
 }
 
 /// Finds the workspace's Python: that of a virtual environment, as for `adk`, else the system's. The error is a message that
@@ -44,12 +44,12 @@ pub(super) fn find_python(root: &Path) -> Result<PathBuf, String> {
     // Installations of Python for Windows have no `python3`.
     let names = if cfg!(windows) { ["python", "py"] } else { ["python3", "python"] };
     let environments = environments(folders_of(root, root).into_iter(), program);
-    first_own(environments.chain(names.into_iter().flat_map(on_path)), User::this()).python()
+    first_own(environments.chain(names.into_iter().flat_map(on_path)), User::current()).python()
 }
 
 impl FoundProgram {
     fn python(self) -> Result<PathBuf, String> {
-        let refused = self.refused_words();
+        let refused = self.refusal_note();
         self.path.ok_or_else(|| {
             format!(
                 "Python is neither on PATH nor in a virtual environment of the repository{refused}; install it, or name the \
@@ -59,7 +59,7 @@ impl FoundProgram {
     }
 
     /// What was found and is not used, in parentheses; empty if there is nothing.
-    pub(super) fn refused_words(&self) -> String {
+    pub(super) fn refusal_note(&self) -> String {
         match self.refused.first() {
             Some((path, refusal)) => format!(" ({})", refusal.words(path)),
             None => String::new(),

@@ -65,7 +65,7 @@ fn what_another_user_owns_is_not_used() {
     let place = dunce::canonicalize(folder.path()).unwrap();
     let path = place.join(".venv/bin/adk");
     program(&path);
-    let owner = User::this();
+    let owner = User::current();
     let other = User(owner.0.wrapping_add(4242));
     let found = |user: User, within: Option<PathBuf>| {
         first_own([Candidate { path: path.clone(), within }].into_iter(), user)
@@ -96,9 +96,9 @@ fn a_link_is_owned_by_who_made_it_and_its_target_by_root() {
     fs::create_dir_all(link.parent().unwrap()).unwrap();
     std::os::unix::fs::symlink("/bin/sh", &link).unwrap();
     let candidate = Candidate { path: link.clone(), within: Some(place.path().join(".venv")) };
-    assert!(candidate.refusal_for(User::this()).is_none(), "links are usual in environments");
-    let is_roots = User::this().0 == 0;
-    assert_eq!(candidate.refusal_for(User(User::this().0.wrapping_add(4242))).is_none(), is_roots);
+    assert!(candidate.refusal_for(User::current()).is_none(), "links are usual in environments");
+    let is_roots = User::current().0 == 0;
+    assert_eq!(candidate.refusal_for(User(User::current().0.wrapping_add(4242))).is_none(), is_roots);
 }
 
 /// Gives a path to another user, which only root can. Returns whether it did.
@@ -213,7 +213,7 @@ fn set_mode(path: &Path, mode: u32) {
 /// Every user can replace the code that would be executed.
 #[cfg(unix)]
 #[test]
-fn what_every_user_can_change_is_not_used() {
+fn writable_environment_is_refused() {
     let parts = ["", "bin", "bin/python", "lib", "lib/python3.13/site-packages", "pyvenv.cfg"];
     for part in parts {
         let folder = tempfile::tempdir().unwrap();
@@ -232,7 +232,7 @@ fn what_every_user_can_change_is_not_used() {
         set_mode(&writable, 0o777);
         assert_ne!(find_python(&root), Ok(python.clone()), "{part}");
         let candidate = || Candidate { path: python.clone(), within: Some(environment.clone()) };
-        let found = first_own([candidate()].into_iter(), User::this());
+        let found = first_own([candidate()].into_iter(), User::current());
         let why = found.python().unwrap_err();
         let shown = writable.display();
         let words = match writable == python {
@@ -243,14 +243,14 @@ fn what_every_user_can_change_is_not_used() {
         };
         assert!(why.contains(&words), "{part}: {why}");
         let chosen = Candidate { path: python.clone(), within: None };
-        assert_eq!(chosen.refusal_for(User::this()), None, "on PATH, or in VIRTUAL_ENV");
+        assert_eq!(chosen.refusal_for(User::current()), None, "on PATH, or in VIRTUAL_ENV");
     }
 }
 
 /// A script of the environment is executed by an interpreter of the environment, or by the one in its first line.
 #[cfg(unix)]
 #[test]
-fn script_with_interpreter_that_every_user_can_change_is_not_used() {
+fn script_with_writable_interpreter_is_refused() {
     for named in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let root = dunce::canonicalize(folder.path()).unwrap();
@@ -272,7 +272,7 @@ fn script_with_interpreter_that_every_user_can_change_is_not_used() {
 /// Every user can add a module to a sticky folder, which Python imports at its start.
 #[cfg(unix)]
 #[test]
-fn sticky_folder_of_packages_is_not_used() {
+fn sticky_folder_of_packages_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let root = dunce::canonicalize(folder.path()).unwrap();
     fs::create_dir(root.join(".git")).unwrap();
@@ -296,7 +296,7 @@ fn sticky_folder_of_packages_is_not_used() {
 /// In a sticky folder, such as `/tmp`, no user can replace the files of others.
 #[cfg(unix)]
 #[test]
-fn links_into_a_folder_of_everybody_are_used_if_it_is_sticky() {
+fn links_into_a_sticky_folder_are_used() {
     let folder = tempfile::tempdir().unwrap();
     let place = dunce::canonicalize(folder.path()).unwrap();
     let (root, shared) = (place.join("work"), place.join("shared"));

@@ -47,7 +47,7 @@ pub(super) struct User(pub(super) u32);
 #[cfg(unix)]
 impl User {
     /// The user who runs evaltrail.
-    pub(super) fn this() -> User {
+    pub(super) fn current() -> User {
         User(rustix::process::geteuid().as_raw())
     }
 
@@ -124,7 +124,7 @@ pub(super) struct User;
 
 #[cfg(windows)]
 impl User {
-    pub(super) fn this() -> User {
+    pub(super) fn current() -> User {
         User
     }
 

@@ -214,13 +214,7 @@ fn list_title(model: &Model, room: usize) -> String {
         0 => String::new(),
         count => format!(" · {count} selected"),
     };
-    let mut sets = model
-        .view
-        .browse
-        .nodes
-        .get(model.view.browse.node)
-        .map(|node| model.sets_under(node))
-        .unwrap_or_default();
+    let mut sets = model.sets_at_cursor();
     sets.retain(|set| model.file(*set).is_some());
     let title = format!("{narrowing}{name}{order}{filter}{selected}");
     match model.runs_words(&sets).map(|words| format!("{title} · {words}")) {
@@ -244,13 +238,7 @@ fn cut_to(text: String, room: usize) -> String {
 
 /// Counts over the sets that are listed; flaky cases and failures of quarantined cases are counted apart.
 fn totals_words(model: &Model) -> String {
-    let sets = model
-        .view
-        .browse
-        .nodes
-        .get(model.view.browse.node)
-        .map(|node| model.sets_under(node))
-        .unwrap_or_default();
+    let sets = model.sets_at_cursor();
     let (mut totals, mut quarantined, mut flaky) = (Totals::default(), 0, 0);
     for set in sets.into_iter().filter(|set| model.file(*set).is_some()) {
         let (of_set, mut of_flaky) = (model.view.outcomes.totals(set), model.view.outcomes.flaky(set));
