@@ -1,7 +1,8 @@
 //! An agent that an MCP server offers as a tool. Which tools it calls itself is not known.
 
 use super::messages::event_with;
-use super::remote::{Items, Remote, setup, words_of};
+use super::remote::{Remote, setup, words_of};
+use super::stream_items::Items;
 use super::{
     Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnBudget, TurnOutcome,
 };

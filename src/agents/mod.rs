@@ -41,6 +41,7 @@ mod python;
 mod remote;
 mod replay;
 mod server;
+mod stream_items;
 mod sub_agent;
 mod token;
 mod tools;

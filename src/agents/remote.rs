@@ -2,17 +2,14 @@
 
 use super::budget::parse_answer;
 use super::token::Tokens;
-use super::trace;
-use super::{AgentError, ErrorKind, TurnBudget};
+use super::{AgentError, ErrorKind, TurnBudget, trace};
 use crate::domain::{SentSecrets, ServerSpec, address_without_secrets, with_variables};
 use crate::net::http::{self, BodyError, cause, chain, client, retry_after};
-use crate::net::{SseDecoder, SseEvent};
 use crate::process::clock::timeout;
 use crate::process::open_file_limit_error;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, WWW_AUTHENTICATE};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
-use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use url::Url;
@@ -20,9 +17,9 @@ use url::Url;
 /// The time limit of every request except a turn, which has the attempt's limit.
 pub(super) const SHORT_CALL: Duration = Duration::from_secs(30);
 /// The maximum size of a response body, in bytes.
-const LONGEST_BODY: usize = 32 << 20;
+pub(super) const LONGEST_BODY: usize = 32 << 20;
 /// The maximum size of the items of one turn as they are sent, in bytes.
-const LONGEST_TURN: usize = 256 << 20;
+pub(super) const LONGEST_TURN: usize = 256 << 20;
 /// The length of a text in which secrets are looked for before it is cut to a beginning, in characters.
 const BEGINNING: usize = 16 << 10;
 /// The maximum length of the server's own words in an error message, in characters.
@@ -45,7 +42,7 @@ pub(super) struct Remote {
     tokens: Option<Tokens>,
     /// What error messages must not contain.
     sent: Arc<SentSecrets>,
-    idle: Option<Duration>,
+    pub(super) idle: Option<Duration>,
     /// What the server says that it asks for, in words.
     authentication: OnceLock<String>,
 }
@@ -245,17 +242,6 @@ impl Remote {
         })
     }
 
-    /// Reads the response to a turn item by item: server-sent events, or lines of JSON.
-    pub(super) fn items<'a>(&'a self, response: Response, budget: TurnBudget) -> Items<'a> {
-        let kind =
-            response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let decoder = match kind.starts_with("text/event-stream") {
-            true => Decoder::Events(SseDecoder::default()),
-            false => Decoder::Lines(Vec::new()),
-        };
-        Items { remote: self, response, decoder, waiting: VecDeque::new(), read: 0, has_ended: false, budget }
-    }
-
     /// Reads the response to a turn as one value.
     pub(super) async fn whole(
         &self,
@@ -340,7 +326,7 @@ impl Remote {
     }
 
     /// The beginning of what the server sent, for an error message.
-    fn beginning(&self, text: &str) -> String {
+    pub(super) fn beginning(&self, text: &str) -> String {
         // Secrets are removed first: a cut could leave a part of one.
         let cut = text.char_indices().nth(BEGINNING).map_or(text, |(end, _)| &text[..end]);
         self.clean(cut).chars().take(200).collect()
@@ -388,116 +374,9 @@ impl Remote {
     }
 }
 
-/// One item of a turn.
-#[derive(Debug)]
-pub(super) struct Item {
-    /// The name of a server-sent event; empty if it has none.
-    pub(super) name: String,
-    /// Its data.
-    pub(super) value: Value,
-    /// The memory that the value takes, in bytes.
-    pub(super) size: usize,
-}
-
-/// The items of a turn as they arrive.
-pub(super) struct Items<'a> {
-    remote: &'a Remote,
-    response: Response,
-    decoder: Decoder,
-    waiting: VecDeque<SseEvent>,
-    read: usize,
-    has_ended: bool,
-    budget: TurnBudget,
-}
-
-enum Decoder {
-    Events(SseDecoder),
-    /// Lines of JSON: the bytes of the last, incomplete one.
-    Lines(Vec<u8>),
-}
-
-impl Items<'_> {
-    /// The next item; `None` at the end of the stream. `[DONE]` is skipped.
-    pub(super) async fn next(&mut self) -> Result<Option<Item>, AgentError> {
-        loop {
-            while let Some(event) = self.waiting.pop_front() {
-                if event.data.trim() != "[DONE]" {
-                    return self.parsed(event).map(Some);
-                }
-            }
-            if self.has_ended {
-                return Ok(None);
-            }
-            self.read_more().await?;
-        }
-    }
-
-    /// Counts an item that is stored for the turn. Errors: the limit of the turn or of the run is exceeded.
-    pub(super) fn keep(&mut self, size: usize) -> Result<(), AgentError> {
-        self.budget.keep(size)
-    }
-
-    /// The budget of the turn, for what is read after the stream.
-    pub(super) fn into_budget(self) -> TurnBudget {
-        self.budget
-    }
-
-    async fn read_more(&mut self) -> Result<(), AgentError> {
-        let protocol = |why: String| AgentError::new(ErrorKind::Protocol, why);
-        let chunk = match self.remote.idle {
-            None => self.response.chunk().await,
-            Some(idle) => timeout(idle, self.response.chunk()).await.map_err(|_| silence(idle))?,
-        };
-        let Some(chunk) = chunk.map_err(|error| self.remote.broken(error))? else {
-            self.has_ended = true;
-            let last = match &mut self.decoder {
-                Decoder::Events(decoder) => decoder.finish().map_err(protocol)?,
-                Decoder::Lines(rest) => line_of(&std::mem::take(rest)),
-            };
-            self.waiting.extend(last);
-            return Ok(());
-        };
-        self.read += chunk.len();
-        if self.read > LONGEST_TURN {
-            return Err(protocol("the agent sent more than 256 MB in one turn".into()));
-        }
-        match &mut self.decoder {
-            Decoder::Events(decoder) => self.waiting.extend(decoder.feed(&chunk).map_err(protocol)?),
-            Decoder::Lines(rest) => {
-                rest.extend_from_slice(&chunk);
-                if let Some(end) = memchr::memrchr(b'\n', rest) {
-                    let after = rest.split_off(end + 1);
-                    let lines = std::mem::replace(rest, after);
-                    self.waiting.extend(lines.split(|byte| *byte == b'\n').filter_map(line_of));
-                }
-                if rest.len() > LONGEST_BODY {
-                    return Err(protocol("a line of the response is longer than 32 MB".into()));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn parsed(&self, event: SseEvent) -> Result<Item, AgentError> {
-        if event.data.len() > self.budget.left() {
-            return Err(self.budget.exceeded());
-        }
-        let short = || self.remote.beginning(&event.data);
-        let no_json = |error| self.remote.clean(&format!("an event is not JSON ({error}): {}", short()));
-        let (value, size) = self.budget.parse(&event.data, no_json)?;
-        Ok(Item { name: event.name, value, size })
-    }
-}
-
-fn silence(idle: Duration) -> AgentError {
+pub(super) fn silence(idle: Duration) -> AgentError {
     let why = format!("the agent sent nothing for {} s during the turn", idle.as_secs_f64());
     AgentError::new(ErrorKind::Timeout, why)
-}
-
-/// A line of JSON as an event without a name; `None` for a blank line.
-fn line_of(line: &[u8]) -> Option<SseEvent> {
-    let data = String::from_utf8_lossy(line).trim().to_string();
-    (!data.is_empty()).then_some(SseEvent { name: String::new(), data })
 }
 
 /// Whether the status means that the server is temporarily unavailable, so that the request can be retried.

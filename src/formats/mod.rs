@@ -35,6 +35,7 @@ mod own;
 mod sniff;
 mod source;
 pub mod spans;
+mod text_lines;
 pub mod vertex;
 
 pub use adk::blank_set;

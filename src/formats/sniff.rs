@@ -4,7 +4,7 @@ use super::foreign::{holds_data, is_promptfoo_config, of_bytes, of_text};
 use super::head::decoded_text;
 use super::index::{self, Top};
 use super::messages::KINDS;
-use super::set_file::table_header;
+use super::text_lines::table_header;
 use super::vertex::{ColumnMap, header, is_known_name};
 
 /// What a file of a folder contains, as far as its name and its first bytes tell.

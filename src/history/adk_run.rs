@@ -1,8 +1,8 @@
 //! The run that a result of ADK is the result of.
 
 use super::adk_results::{CasesOfSet, ended_attempt, open_result};
-use super::index::{RunHead, RunSource};
 use super::latest::{HistorySet, matching};
+use super::run_head::{RunHead, RunSource};
 use crate::domain::{
     AgentServer, AgentSpec, Attempt, AttemptKey, Criterion, EvalCase, FinishedAttempts, InMemory, JudgeSpec,
     PlannedCase, PlannedCases, PlannedSet, ProgramSpec, RunOptions, RunPlan, RunState,

@@ -1,214 +1,24 @@
 //! The index of runs: their cases and results in numbers, so that not every run has to be read. It can be rebuilt from
 //! the runs at any time, so it is stored in the cache folder.
 
-use super::adk_results::{ended_attempt, open_result};
-use super::criteria::{DecidingMetrics, criteria_id, scoring_of};
 use super::outcomes::OutcomesCache;
-use crate::analysis::PassRateCollector;
-use crate::domain::{
-    AttemptKey, AttemptSummary, Criterion, InMemory, JudgeUsage, PlannedSet, RunBy, RunPlan, RunRef, Shard,
-    Totals, rfc3339, stored_path, unix_seconds,
-};
-use crate::formats::adk::{ResultFile, app_history, storage_history};
-use crate::metrics::{Aggregate, Aggregation, criterion_of};
+use crate::domain::unix_seconds;
+use crate::formats::adk::{app_history, storage_history};
+use crate::history::read_head::read_head;
+use crate::history::{RunHead, RunSource};
 use crate::store::{
-    LoadedRun, Places, RunKey, RunLabel, baseline_run_id, fingerprint, load_run, read_run_labels,
-    run_folders, write_whole,
+    Places, RunKey, RunLabel, baseline_run_id, fingerprint, read_run_labels, run_folders, write_whole,
 };
 use rayon::iter::Either;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs;
-use std::io;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::UNIX_EPOCH;
+use std::{fs, io};
 
 /// The version of the format of the index. An index with another version is rebuilt.
 const FORMAT: u32 = 13;
-
-/// A summary of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RunHead {
-    /// The run's id, or the id of ADK's result.
-    pub run_id: String,
-    /// The run's folder, or the result file.
-    #[serde(with = "stored_path")]
-    pub path: PathBuf,
-    /// When the run started, in RFC 3339; for ADK's results, when they were written.
-    pub started: String,
-    /// The version-control commit of the workspace when the run was planned, if it is known.
-    pub commit: Option<String>,
-    /// The origin of the run.
-    pub source: RunSource,
-    /// The labels of its agents; empty for ADK's results, which do not name one.
-    pub agent: String,
-    /// The metrics with their thresholds, as "tool_trajectory_avg_score 1"; empty for ADK's results.
-    pub criteria: Vec<String>,
-    /// The judge of the run, if it was not left to the criteria.
-    pub judge: Option<String>,
-    /// Seconds from its start to the last response of an agent; `None` without an attempt that ended, and for ADK's
-    /// results.
-    pub duration_s: Option<f64>,
-    /// What its judges spent, if one was used.
-    pub spent: Option<JudgeUsage>,
-    /// The only turn that was run, from 1; all turns when `None`.
-    pub turn: Option<u32>,
-    /// The number of planned attempts.
-    pub attempts: usize,
-    /// The numbers of attempts that ended, by status.
-    pub totals: Totals,
-    /// Whether the run is marked as complete.
-    pub ended: bool,
-    /// The run's number in the order of this user's runs; 0 for all others.
-    pub number: u64,
-    /// The part of a larger run that this one is; `None` for a whole run.
-    pub shard: Option<Shard>,
-    /// The ids of the runs from which this one was merged.
-    pub merged: Vec<String>,
-    /// Whether a run that was merged from this one is there too: it has the same results.
-    #[serde(skip)]
-    pub is_in_merged: bool,
-}
-
-/// The origin of a run, and its cases.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RunSource {
-    /// evaltrail.
-    Evaltrail {
-        /// The files, with the numbers of their cases and their results.
-        sets: Vec<SetCount>,
-        /// Whether it is not signed with this user's key: it was recorded elsewhere, or added by someone else.
-        is_foreign: bool,
-    },
-    /// ADK.
-    Adk {
-        /// The agent's folder.
-        #[serde(with = "stored_path")]
-        app_dir: PathBuf,
-        /// The set's id in the result.
-        set_id: String,
-        /// Whether evaltrail wrote the file at the end of a run, which is not here any more.
-        by_evaltrail: bool,
-        /// The id of that run, if the file contains it.
-        copied_run: Option<String>,
-        /// The results.
-        results: SetResults,
-        /// A hash of the criteria that decided, with all their options.
-        criteria_id: u64,
-    },
-}
-
-/// The results of a set in a run, in numbers.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct SetResults {
-    /// The numbers of attempts that ended, by status.
-    pub totals: Totals,
-    /// The mean over the cases of the share of their evaluated attempts that passed; `None` if none was evaluated.
-    pub pass_rate: Option<f64>,
-    /// The mean of each metric's scores, in the order in which the metrics first appear.
-    pub metrics: Vec<MetricMean>,
-    /// The metrics that decided, with their thresholds, in alphabetical order.
-    pub criteria: Vec<String>,
-}
-
-/// The mean of the scores of a metric.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MetricMean {
-    /// The criterion's metric, label included.
-    pub metric: String,
-    /// The mean over the cases of the means of their attempts with a score; `None` if no attempt has one.
-    pub mean: Option<f64>,
-    /// The number of attempts with a score.
-    pub scored: usize,
-}
-
-/// A file in a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SetCount {
-    /// The file.
-    #[serde(with = "stored_path")]
-    pub path: PathBuf,
-    /// The number of its cases in the plan.
-    pub cases: usize,
-    /// Whether all cases of the file were run to their end; `None` if it is not known.
-    pub is_whole: Option<bool>,
-    /// The label of its agent.
-    pub agent: String,
-    /// Its metrics with their thresholds.
-    pub criteria: Vec<String>,
-    /// A hash of its criteria with all their options.
-    pub criteria_id: u64,
-    /// For each metric, a hash of how it is computed, without the threshold.
-    pub scoring: BTreeMap<String, u64>,
-    /// The results of its cases.
-    pub results: SetResults,
-}
-
-impl RunHead {
-    /// The reference to the run that its results contain.
-    pub fn run_ref(&self) -> RunRef {
-        let by = match &self.source {
-            RunSource::Adk { .. } => RunBy::Adk,
-            RunSource::Evaltrail { is_foreign: true, .. } => RunBy::Foreign,
-            _ => RunBy::Evaltrail,
-        };
-        RunRef { id: self.run_id.clone(), started: self.started.clone(), by }
-    }
-
-    /// The id, shortened for a column: its beginning, or the end of that of a result of ADK, which begins with the names of
-    /// the application and the set.
-    pub fn short_id(&self) -> String {
-        const SHOWN: usize = 12;
-        let length = self.run_id.chars().count();
-        match &self.source {
-            RunSource::Adk { .. } if length > SHOWN => {
-                std::iter::once('…').chain(self.run_id.chars().skip(length + 1 - SHOWN)).collect()
-            }
-            _ => self.run_id.chars().take(SHOWN).collect(),
-        }
-    }
-
-    /// A set of the run; `None` for results of ADK.
-    pub fn set(&self, path: &Path) -> Option<&SetCount> {
-        match &self.source {
-            RunSource::Evaltrail { sets, .. } => sets.iter().find(|set| set.path == path),
-            RunSource::Adk { .. } => None,
-        }
-    }
-
-    /// Whether it is a run of evaltrail that is signed with this user's key.
-    pub fn is_ours(&self) -> bool {
-        matches!(self.source, RunSource::Evaltrail { is_foreign: false, .. })
-    }
-
-    /// Whether it is a run of evaltrail that is not signed with this user's key.
-    pub fn is_foreign(&self) -> bool {
-        matches!(self.source, RunSource::Evaltrail { is_foreign: true, .. })
-    }
-
-    /// Whether other commands can use it: it is one of this user's runs, or a result of ADK.
-    pub fn is_usable(&self) -> bool {
-        !self.is_foreign()
-    }
-
-    /// Whether it is part of trends: it is not foreign, not part of a merged run, and of all turns.
-    pub fn is_in_trends(&self) -> bool {
-        !self.is_foreign() && !self.is_in_merged && self.turn.is_none()
-    }
-
-    /// Whether it is complete and no result is missing, so that it cannot be resumed.
-    pub fn is_finished(&self) -> bool {
-        self.ended && self.totals.ended() >= self.attempts
-    }
-
-    /// Whether it is a run of evaltrail, signed or not.
-    pub fn is_evaltrail(&self) -> bool {
-        matches!(self.source, RunSource::Evaltrail { .. })
-    }
-}
 
 /// The runs of a workspace.
 #[derive(Clone, Debug, Default)]
@@ -417,115 +227,6 @@ pub(super) fn stamp_of(path: &Path, is_file: bool) -> Vec<(u64, u128)> {
     files.iter().map(|file| of(file).unwrap_or_default()).collect()
 }
 
-/// Reads the summary of a run of evaltrail, or of a result of the agent in `app_dir`.
-fn read_head(path: &Path, app_dir: Option<&Path>, key: Option<&RunKey>) -> Result<RunHead, String> {
-    match app_dir {
-        None => load_run(path, key).map(|run| head_of_run(path, &run)).map_err(|error| error.to_string()),
-        Some(app_dir) => open_result(path).map(|file| head_of_result(path, app_dir, &Arc::new(file))),
-    }
-}
-
-/// Collects the results of a set.
-#[derive(Default)]
-struct CollectedResults {
-    totals: Totals,
-    pass_rate: PassRateCollector,
-    metrics: Aggregation,
-    criteria: DecidingMetrics,
-}
-
-impl CollectedResults {
-    fn add(&mut self, attempt: &AttemptSummary) {
-        self.totals.add(attempt.status);
-        self.pass_rate.add(attempt.key, attempt.status);
-        self.metrics.add(attempt);
-        self.criteria.add(attempt);
-    }
-
-    fn finish(self) -> SetResults {
-        let mean = |of: Aggregate| MetricMean { metric: of.metric, mean: of.mean, scored: of.valid };
-        let metrics = self.metrics.finish().into_iter().map(mean).collect();
-        SetResults {
-            totals: self.totals,
-            pass_rate: self.pass_rate.finish(),
-            metrics,
-            criteria: self.criteria.finish(),
-        }
-    }
-}
-
-fn head_of_run(path: &Path, run: &LoadedRun) -> RunHead {
-    let (state, plan) = (&run.state, &run.state.plan);
-    let mut by_set: Vec<CollectedResults> = plan.sets.iter().map(|_| Default::default()).collect();
-    let mut end: Option<f64> = None;
-    for attempt in state.finished.iter() {
-        by_set[plan.cases.set(attempt.key.case)].add(&attempt);
-        let ended = unix_seconds(&attempt.started).map(|started| started + attempt.latency_s.unwrap_or(0.0));
-        end = end.into_iter().chain(ended).reduce(f64::max);
-    }
-    let mut cases = vec![0; plan.sets.len()];
-    plan.cases.iter().for_each(|case| cases[case.set] += 1);
-    let sets = plan.sets.iter().zip(cases).zip(by_set);
-    // A filter may leave no case of a set.
-    let sets = sets.filter(|((_, cases), _)| *cases > 0);
-    let sets = sets.map(|((set, cases), results)| counted(set, cases, results.finish(), plan)).collect();
-    RunHead {
-        run_id: plan.run_id.clone(),
-        path: path.to_path_buf(),
-        started: plan.started.clone(),
-        commit: plan.commit.clone(),
-        source: RunSource::Evaltrail { sets, is_foreign: !run.is_signed },
-        agent: plan.agent_label(),
-        criteria: criteria_of(plan),
-        judge: plan.judge.label(),
-        duration_s: end.zip(unix_seconds(&plan.started)).map(|(end, start)| (end - start).max(0.0)),
-        spent: state.spent(),
-        turn: plan.options.turn,
-        attempts: plan.attempts(),
-        totals: state.totals,
-        ended: run.ended,
-        number: run.number,
-        shard: plan.options.shard,
-        merged: plan.options.merged.clone(),
-        is_in_merged: false,
-    }
-}
-
-/// A set of a run with its results.
-fn counted(set: &PlannedSet, cases: usize, results: SetResults, plan: &RunPlan) -> SetCount {
-    let is_complete = results.totals.ended() >= cases * plan.options.repeat as usize;
-    SetCount {
-        path: set.path.clone(),
-        cases,
-        is_whole: set.file_cases.map(|in_file| cases >= in_file && is_complete),
-        agent: set.agent_label(),
-        criteria: criteria_words(&set.criteria),
-        criteria_id: criteria_id(&set.criteria),
-        scoring: scoring_of(&set.criteria),
-        results,
-    }
-}
-
-/// The metrics of a run with their thresholds, each once.
-fn criteria_of(plan: &RunPlan) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    for words in plan.sets.iter().flat_map(|set| criteria_words(&set.criteria)) {
-        if !found.contains(&words) {
-            found.push(words);
-        }
-    }
-    found
-}
-
-/// Metrics with their thresholds, as "tool_trajectory_avg_score 1".
-fn criteria_words(criteria: &[Criterion]) -> Vec<String> {
-    let words = |criterion: &Criterion| {
-        let threshold = criterion.threshold.map(|threshold| format!(" {threshold}")).unwrap_or_default();
-        format!("{}{threshold}", criterion.metric)
-    };
-    criteria.iter().map(words).collect()
-}
-
 /// The results of ADK in a folder; none if the folder does not exist.
 fn result_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
@@ -542,63 +243,11 @@ fn result_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths.into_iter().filter(is_result).collect())
 }
 
-/// The attempts of a result.
-pub(super) fn attempts_of_result(file: &Arc<ResultFile>) -> Vec<AttemptSummary> {
-    let key = |at: usize| AttemptKey { case: at, attempt: file.entries[at].attempt };
-    let attempt = |at: usize| ended_attempt(file, at, key(at), None, InMemory::Summary);
-    (0..file.entries.len()).map(|at| attempt(at).summary().clone()).collect()
-}
-
-/// A hash of the criteria of a result's metrics with thresholds.
-fn criteria_of_result(file: &ResultFile) -> u64 {
-    let mut found: BTreeMap<String, Criterion> = BTreeMap::new();
-    for attempt in (0..file.entries.len()).filter_map(|at| file.attempt(at).ok()) {
-        for metric in attempt.metrics.iter().filter(|metric| metric.threshold.is_some()) {
-            found.entry(metric.metric.clone()).or_insert_with(|| criterion_of(metric));
-        }
-    }
-    criteria_id(&found.into_values().collect::<Vec<_>>())
-}
-
-fn head_of_result(path: &Path, app_dir: &Path, file: &Arc<ResultFile>) -> RunHead {
-    let mut totals = Totals::default();
-    let mut results = CollectedResults::default();
-    for attempt in &attempts_of_result(file) {
-        totals.add(attempt.status);
-        results.add(attempt);
-    }
-    RunHead {
-        run_id: file.id.clone(),
-        path: path.to_path_buf(),
-        started: rfc3339(file.created),
-        commit: None,
-        source: RunSource::Adk {
-            app_dir: app_dir.to_path_buf(),
-            set_id: file.set_id.clone(),
-            by_evaltrail: file.by_evaltrail(),
-            copied_run: file.copied_run(),
-            results: results.finish(),
-            criteria_id: criteria_of_result(file),
-        },
-        agent: String::new(),
-        criteria: Vec::new(),
-        judge: None,
-        duration_s: None,
-        spent: None,
-        turn: None,
-        attempts: file.entries.len(),
-        totals,
-        ended: true,
-        number: 0,
-        shard: None,
-        merged: Vec::new(),
-        is_in_merged: false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Totals;
+    use crate::history::SetResults;
 
     fn head(run_id: &str, started: &str, number: u64, source: RunSource) -> RunHead {
         RunHead {

@@ -1,8 +1,9 @@
 //! The latest result of every case, with its run, and whether the case was edited after the run.
 
 use super::adk_results::{CasesOfSet, ended_attempt, open_result};
-use super::index::{History, RunHead, RunSource};
+use super::index::History;
 use super::place::place;
+use super::run_head::{RunHead, RunSource};
 use crate::domain::{
     Attempt, AttemptKey, Derivation, EndedAttempt, InMemory, PlannedSet, RunBy, RunRef, Status, Variant,
 };

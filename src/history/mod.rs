@@ -22,13 +22,15 @@ mod past_run;
 mod place;
 mod pushed;
 mod recorded;
+mod read_head;
+mod run_head;
 mod retention;
 mod resume;
 mod same_criteria;
 mod trends;
 
 pub use criteria::CriteriaNumbers;
-pub use index::{History, MetricMean, RunHead, RunSource, SetCount, SetResults};
+pub use index::History;
 pub use latest::{
     CaseResult, FoundCase, HistorySet, PastResult, PastResults, Reevaluated, ResultOrigin, case_results,
     is_unchanged, is_unsteady, reevaluate,
@@ -40,4 +42,5 @@ pub use pushed::{DoneCases, PushedShards, ShardProgress, done_by_earlier_runs, p
 pub use recorded::recorded_results;
 pub use resume::{Resume, ResumedRun, unfinished};
 pub use retention::remove_old_runs;
+pub use run_head::{MetricMean, RunHead, RunSource, SetCount, SetResults};
 pub use trends::CaseTrends;

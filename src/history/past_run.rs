@@ -1,8 +1,9 @@
 //! A past run with its cases as they were when it ran, independent of the files as they are now.
 
 use super::adk_run::run_of_result;
-use super::index::{History, RunHead, RunSource};
+use super::index::History;
 use super::latest::HistorySet;
+use super::run_head::{RunHead, RunSource};
 use crate::domain::{EndedAttempt, InMemory, PlannedCase, Quarantine, RunBy, RunRef, RunState};
 use crate::formats::{RecordedCase, SetFile};
 use crate::store::{LoadedRun, load_run_with};

@@ -1,6 +1,7 @@
 //! Finds the unfinished run that a request resumes, and what differs between the two.
 
-use super::index::{History, RunSource};
+use super::index::History;
+use super::run_head::RunSource;
 use crate::domain::{PlannedCase, PlannedSet, RunEvent, RunOptions, RunPlan, RunState, criteria_by_metric};
 use crate::store::{JournalError, LoadedRun, RunFolder, load_plan};
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! Removal of old runs.
 
-use super::index::{History, RunHead};
+use super::index::History;
+use super::run_head::RunHead;
 use crate::store::remove_run;
 
 /// Removes all but the newest `keep` of the user's own runs and those that are pinned, and returns the removed ones.

@@ -1,6 +1,6 @@
 //! Whether two runs scored a set by the same criteria.
 
-use super::index::{RunHead, RunSource};
+use super::run_head::{RunHead, RunSource};
 use std::path::Path;
 
 /// What is known of the criteria of a set: a hash of them, which is comparable with that of a run of the same program, and

@@ -2,9 +2,11 @@
 
 use super::adk_results::open_result;
 use super::criteria::CriteriaNumbers;
-use super::index::{History, RunHead, RunSource, attempts_of_result, stamp_of};
+use super::index::{History, stamp_of};
 use super::latest::{HistorySet, matching};
 use super::outcomes::{CaseOutcomeLine, RunOutcomes, SetOutcomes, hash_of_id};
+use super::read_head::attempts_of_result;
+use super::run_head::{RunHead, RunSource};
 use crate::analysis::CasePoint;
 use crate::store::load_run;
 use rayon::prelude::*;

@@ -1,7 +1,7 @@
 //! The cases that changed since their latest result, and what a run of them would take.
 
+use super::chosen_cases::Selection;
 use super::past::past_results;
-use super::plan::Selection;
 use crate::domain::{CaseKey, Criterion, EndedAttempt, InMemory, JudgeUsage, Reading, RunBy, RunOptions};
 use crate::formats::SetFile;
 use crate::history::{PastResult, PastResults, place};

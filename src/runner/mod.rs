@@ -16,6 +16,7 @@ mod attempt;
 mod baseline;
 mod batches;
 mod capture;
+mod chosen_cases;
 mod changed;
 mod chat;
 mod conversation;
@@ -46,12 +47,13 @@ pub use changed::{
     AttemptCost, CaseVersion, ChangedCase, FoundChanges, RunEstimate, SeenCases, changed_cases,
 };
 pub use chat::{ChatEvent, chat, tools_of_chat, tools_of_chat_about};
+pub use chosen_cases::Selection;
 pub use export::{export, redacted, redacted_text};
 pub use past::{
     case_trends, history_of, load_past_run, past_results, past_run, remove_old, result_folders,
     unreadable_words,
 };
-pub use plan::{PlanError, Prepared, Request, Selection, Stamp, prepare};
+pub use plan::{PlanError, Prepared, Request, Stamp, prepare};
 pub use record_tools::{ToolRecording, add_missing_answers, record_tools};
 pub use removed::removed_cases;
 pub use start::{Run, RunHandle, start};

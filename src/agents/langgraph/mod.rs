@@ -12,7 +12,8 @@ mod updates;
 
 use super::budget::EVENT;
 use super::messages::{event_with, history_messages};
-use super::remote::{Items, Remote, setup, words_of};
+use super::remote::{Remote, setup, words_of};
+use super::stream_items::Items;
 use super::{Agent, AgentDescription, AgentError, ErrorKind, OnEvent, Opening, Session, Turn, TurnOutcome};
 use crate::domain::{LanggraphSettings, Part, TurnEnd};
 use crate::formats::adk::Event;

@@ -15,93 +15,11 @@ use super::turns::is_structure;
 use super::{COLUMNS, turns};
 use crate::formats::json::{JsonPath, Step};
 use crate::formats::read::{Node, Read, ReadError, camel, lookup};
+use crate::formats::vertex::column_names::{
+    ANSWERS, CALLS, INPUT, OUTCOMES, PROMPTS, REFERENCE_ASSERTS, TRIGGERS,
+};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-
-/// Columns of other tools by which a row is recognised.
-const TRIGGERS: &[&str] = &["user_input", "input", "input_messages", "inputs", "item", "vars", "__expected"];
-
-/// Renamed columns of rows whose prompt is `input`.
-const INPUT: &[(&str, &str)] = &[
-    ("input", "prompt"),
-    ("input_messages", "prompt"),
-    ("actual_output", "response"),
-    ("output", "response"),
-    ("expected_output", "reference"),
-    ("expected_messages", "reference"),
-    ("expected", "reference"),
-    ("ideal", "reference"),
-    ("target", "reference"),
-];
-
-/// Columns of what is expected and of what an agent did, which have one meaning whatever the prompt is called.
-const OUTCOMES: &[(&str, &str)] = &[
-    ("actual_output", "response"),
-    ("expected_output", "reference"),
-    ("expected_response", "reference"),
-    ("expected_answer", "reference"),
-    ("tools_called", "predicted_trajectory"),
-    ("actual_tool_calls", "predicted_trajectory"),
-    ("actual_trajectory", "predicted_trajectory"),
-    ("expected_tools", "reference_trajectory"),
-    ("expected_tool_calls", "reference_trajectory"),
-    ("expected_trajectory", "reference_trajectory"),
-    ("reference_tool_calls", "reference_trajectory"),
-];
-
-/// The keys of a prompt in an object of inputs, the most telling first.
-const PROMPTS: &[&str] = &[
-    "messages",
-    "prompt",
-    "input",
-    "question",
-    "query",
-    "user_input",
-    "user_query",
-    "user_message",
-    "message",
-    "text",
-];
-
-/// The keys of an answer in an object of outputs, the most telling first.
-const ANSWERS: &[&str] = &[
-    "messages",
-    "reference",
-    "ground_truth",
-    "expected_output",
-    "expected_response",
-    "expected_answer",
-    "expected",
-    "answer",
-    "output",
-    "response",
-    "correct_label",
-    "ideal",
-    "target",
-    "label",
-    "text",
-    "content",
-];
-
-/// The keys of a list of calls in an object of outputs.
-const CALLS: &[&str] = &[
-    "reference_trajectory",
-    "predicted_trajectory",
-    "expected_tool_calls",
-    "expected_trajectory",
-    "expected_tools",
-    "expected_steps",
-    "actual_steps",
-    "tools_called",
-    "output_tools",
-    "tool_calls",
-    "trajectory",
-    "steps",
-];
-
-/// The assertions of promptfoo whose value is a reference.
-const REFERENCE_ASSERTS: &[&str] =
-    &["equals", "similar", "factuality", "rouge-n", "bleu", "gleu", "meteor", "levenshtein"];
 
 /// A row whose columns are those of Vertex, and from where each renamed one is.
 pub(in crate::formats) struct Recognised<'a> {

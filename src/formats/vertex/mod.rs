@@ -7,6 +7,7 @@
 //! ```
 
 mod agent_data;
+mod column_names;
 mod calls;
 mod columns;
 mod frame;
