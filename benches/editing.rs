@@ -77,7 +77,7 @@ fn opening(set: &SetPath) {
     let (mut opened, mut shown) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         opened.push(time(&mut model, "e", &mut buffer));
-        assert!(matches!(model.view.screen, evaltrail::explorer::Screen::Edit(_)));
+        assert!(model.is_on(evaltrail::explorer::Context::Edit));
         press(&mut model, "j j o x enter");
         shown.push(time(&mut model, "esc w", &mut buffer));
         press(&mut model, "esc esc y");

@@ -129,7 +129,7 @@ impl Store {
     }
 }
 
-async fn page(
+pub(crate) async fn page(
     store: &dyn PaginatedListStore,
     address: &BucketAddress,
     page_token: Option<String>,

@@ -48,7 +48,7 @@ pub(super) async fn show_one_turn(spec: AgentSpec, tools: ToolsSpec, prompt: &st
     Ok(exit)
 }
 
-pub(super) fn show_turn(turn: &Invocation) {
+pub(crate) fn show_turn(turn: &Invocation) {
     say("");
     for (at, call) in turn.calls().into_iter().enumerate() {
         let args = call.args.clone().map(|args| value_text(&Value::Object(args))).unwrap_or_default();

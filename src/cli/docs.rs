@@ -29,7 +29,7 @@ fn keys_section() -> String {
             format!(
                 ".TP\n\\fB{}\\fR  {}\n{}\n",
                 command.keys().join("\\fR, \\fB"),
-                command.name,
+                command.name(),
                 command.help
             )
         })

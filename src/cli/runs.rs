@@ -14,7 +14,7 @@ use crate::workspace::{SetPath, Workspace};
 use serde_json::{Value, json};
 use std::path::Path;
 
-pub(super) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
+pub(crate) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
     if let Some(action) = args.action {
         return run_labels::change(action);
     }

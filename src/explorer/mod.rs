@@ -8,79 +8,69 @@
 //! ```
 //!
 //! Everything but [`terminal`] is pure: no I/O, no clock, no randomness; time and ids arrive in messages.
+//!
+//! The modules below are layers: each uses only those above it, and no screen or dialog uses another one. What a screen
+//! wants from another one, or from a dialog, it returns as a [`Request`].
 
-mod agent_line;
-pub mod authoring;
-mod case_ref;
-mod case_trend;
-pub mod commands;
-mod context;
-mod decisions;
-pub mod draw;
-pub mod edited_cases;
-pub mod effect;
-pub mod global;
-mod key;
-pub mod layout;
-pub mod load;
-pub mod message;
-pub mod model;
-mod motion;
-mod opened_run;
-pub mod outcomes;
-pub mod dialogs;
-pub mod run_words;
-pub mod screens;
-mod set_view;
-pub mod terminal;
-pub mod theme;
-pub mod ticket;
-pub mod update;
-mod watching;
-pub mod what_if;
+pub mod shared;
 pub mod widgets;
+pub mod prompts;
+pub mod case_list;
+pub mod shown_case;
+pub mod what_if;
+pub mod sets;
+pub mod authoring;
+pub mod running;
+pub mod opened_run;
+pub mod dialogs;
+pub mod screens;
+pub mod commands;
+pub mod app;
+pub mod terminal;
 
-pub use agent_line::AgentLine;
-pub use case_ref::CaseRef;
+pub use app::draw::draw;
+pub use app::update::update;
+pub use authoring::proposal::{Conflict, Proposal, ProposalLine};
 pub use commands::bindings::Bindings;
 pub use commands::{COMMANDS, Command};
-pub use context::Context;
-pub use dialogs::Dialog;
 pub use dialogs::causes::changes_for_groups;
-pub use dialogs::confirm::Confirmed;
-pub use dialogs::proposal::{Conflict, Proposal, ProposalLine};
-pub use draw::draw;
-pub use draw::svg::svg;
-pub use edited_cases::{reevaluated, requested_cases};
-pub use effect::{
-    Against, CaptureTarget, ChatEffect, EditEffect, EditorOf, Effect, HistoryEffect, ResultEffect, RunEffect,
-    RunOverrides, SetEffect, TerminalEffect,
+pub use screens::chat::state::{ChatScreen, ChatStatus};
+pub use screens::edit::state::{EditScreen, Typing};
+pub use sets::edited_cases::{reevaluated, requested_cases};
+pub use sets::load::{go_to, load_set};
+pub use shared::agent_line::AgentLine;
+pub use shared::case_field::{Adding, Field, FieldRow};
+pub use shared::case_lines::CaseMode;
+pub use shared::case_lines::{Body, BodyKey, BodyLine, BodyView, Compared};
+pub use shared::case_list::{Browse, Node, Pane};
+pub use shared::case_ref::CaseRef;
+pub use shared::case_screen::{CaseOrigin, CaseScreen};
+pub use shared::compared_pair::{ComparedPair, ComparedRun};
+pub use shared::context::Context;
+pub use shared::effect::{
+    Against, CaptureTarget, ChatEffect, EditEffect, EditorOf, Effect, HistoryEffect, Request, ResultEffect,
+    RunEffect, RunOverrides, SetEffect, TerminalEffect,
 };
-pub use key::{Key, KeyCode, parse_key};
-pub use layout::{Layout, SMALLEST, case_rows, inside, is_too_small};
-pub use load::{go_to, load_set};
-pub use message::{
+pub use shared::key::{Key, KeyCode, parse_key};
+pub use shared::layout::{Layout, SMALLEST, case_rows, inside, is_too_small};
+pub use shared::list_order::Order;
+pub use shared::message::{
     ChatMsg, EditDone, EditFailure, EditMsg, HistoryMsg, Mouse, MouseKind, Msg, OpenedSet, ResultMsg, RunMsg,
     SetLoaded, SetMsg,
 };
-pub use model::{Model, Notice, OpenedRun, Screen};
-pub use motion::Motion;
-pub use outcomes::{CaseAttempts, CaseOutcome, Outcomes};
-pub use screens::browse::order::Order;
-pub use screens::browse::state::{Browse, Node, Pane};
-pub use screens::case::body::build_body;
-pub use screens::case::body_lines::CaseMode;
-pub use screens::case::body_lines::{Body, BodyKey, BodyLine, BodyView, Compared};
-pub use screens::case::state::{CaseOrigin, CaseScreen};
-pub use screens::case::verdict::{REASON_AT, VerdictLine, verdict_lines};
-pub use screens::chat::state::{ChatScreen, ChatStatus};
-pub use screens::comparison::state::{ComparedPair, ComparedRun};
-pub use screens::edit::state::{Adding, EditScreen, Field, FieldRow, Tools, Typing};
-pub use screens::layout;
-pub use set_view::{CaseSummary, SetState, SetView};
+pub use shared::model::Dialog;
+pub use shared::model::{Model, Notice, OpenedRun, Screen};
+pub use shared::motion::Motion;
+pub use shared::outcomes::{CaseAttempts, CaseOutcome, Outcomes};
+pub use shared::screen::layout;
+pub use shared::set_view::{CaseSummary, SetState, SetView};
+pub use shared::theme::{Role, Theme, ThemeError};
+pub use shared::ticket::{Ticket, Tickets};
+pub use shared::tools::Tools;
+pub use shared::trial::{Flip, Rescored, Trial};
+pub use shared::watching::{CasesToRunAgain, ChangedInFile, Watching};
+pub use shown_case::body::build_body;
+pub use shown_case::verdict::{REASON_AT, VerdictLine, verdict_lines};
 pub use terminal::{Explorer, Leaving, NewerRun, OpenedRunFile, edit_text, explore, has_escape_sequences};
-pub use theme::{Role, Theme, ThemeError};
-pub use ticket::{Ticket, Tickets};
-pub use update::update;
-pub use watching::state::{CasesToRunAgain, ChangedInFile, Watching};
-pub use what_if::{Flip, Rescored, Trial, rescored};
+pub use what_if::rescored;
+pub use widgets::svg::svg;

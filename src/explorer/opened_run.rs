@@ -4,15 +4,17 @@
 //! workspace are applied to the latter.
 
 use crate::domain::{CaseNotes, Quarantine};
-use crate::explorer::case_ref::CaseRef;
-use crate::explorer::effect::{Effect, ResultEffect, SetEffect};
-use crate::explorer::global;
-use crate::explorer::message::{EditMsg, HistoryMsg, Msg, ResultMsg, RunMsg, SetMsg};
-use crate::explorer::model::{Model, OpenedRun, Screen, View};
-use crate::explorer::outcomes::Outcomes;
-use crate::explorer::screens::browse::relist;
+use crate::explorer::case_list::listing::relist;
+use crate::explorer::prompts::quit;
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::effect::{Effect, ResultEffect, SetEffect};
+use crate::explorer::shared::message::{EditMsg, HistoryMsg, Msg, ResultMsg, RunMsg, SetMsg};
+use crate::explorer::shared::model::{Model, OpenedRun, View};
+use crate::explorer::shared::notices;
+use crate::explorer::shared::outcomes::Outcomes;
 
-use crate::explorer::set_view::{SetState, SetView};
+use crate::explorer::shared::set_view::{SetState, SetView};
 use crate::explorer::what_if;
 use crate::formats::Notes;
 use crate::history::PastRun;
@@ -22,7 +24,7 @@ use std::sync::Arc;
 /// Shows the cases of a run in place of the workspace, unless the screen on which it was chosen was left in the meantime.
 pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Vec<Effect> {
     let is_awaited =
-        matches!(model.view.screen, Screen::Runs(_) | Screen::Trends(_)) && model.view.open_dialog.is_none();
+        matches!(model.screen_context(), Context::Runs | Context::Trends) && model.view.open_dialog.is_none();
     if !is_awaited && !model.is_run_file {
         return Vec::new();
     }
@@ -147,7 +149,7 @@ fn tell_damaged(model: &mut Model, damaged: usize) {
         1 => "1 attempt of this run is damaged or too large, and not shown".to_string(),
         count => format!("{count} attempts of this run are damaged or too large, and not shown"),
     };
-    global::notify(model, words, true);
+    notices::notify(model, words, true);
 }
 
 /// Notes with the quarantines that held when the run was planned, by case id.
@@ -172,7 +174,7 @@ pub(crate) fn close(model: &mut Model) {
 /// Closes the open run. Without one, or if it was opened instead of a folder, quits.
 pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
     if model.is_run_file || model.opened_run.is_none() {
-        return global::quit(model);
+        return quit::quit(model);
     }
     close(model);
     Vec::new()
@@ -223,7 +225,8 @@ pub(crate) fn asks_about_workspace(msg: &Msg) -> bool {
 mod tests {
     use super::*;
     use crate::domain::{Attempt, AttemptKey, EndedAttempt, RunBy, RunRef, Status};
-    use crate::explorer::{Msg, update};
+    use crate::explorer::app::update::update;
+    use crate::explorer::shared::message::Msg;
     use crate::formats::{RecordedCase, SetFile};
     use crate::history::PastSet;
 
@@ -279,12 +282,16 @@ mod tests {
         let mut model = opened(run("r1", &[("a", &[]), ("b", &[(2, Status::Failed)]), ("c", &[])]));
         model.view.browse.cursor = 1;
         let at = CaseRef { set: 0, index: 1 };
-        crate::explorer::screens::case::open(&mut model, at, crate::explorer::CaseOrigin::List);
+        crate::explorer::shown_case::refresh::open(
+            &mut model,
+            at,
+            crate::explorer::shared::case_screen::CaseOrigin::List,
+        );
         renewed(
             &mut model,
             run("r2", &[("a", &[PASSED]), ("b", &[PASSED, (2, Status::Failed)]), ("c", &[])]),
         );
-        let Screen::Case(case) = &model.view.screen else { panic!("the case was closed") };
+        let Some(case) = model.open_case() else { panic!("the case was closed") };
         assert_eq!((case.at, case.attempt), (at, 1), "attempt 2 is the second one now");
         assert_eq!((model.view.browse.cursor, model.view.outcomes.totals(0).passed), (1, 1));
         assert_eq!(model.opened_run.as_ref().unwrap().run.id, "r2");

@@ -7,14 +7,15 @@ use evaltrail::domain::{
     Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
     Trajectory, case_status,
 };
-use evaltrail::explorer::dialogs::ask::AskLine;
-use evaltrail::explorer::dialogs::confirm::Confirm;
-use evaltrail::explorer::dialogs::proposal::Proposal;
+use evaltrail::explorer::Proposal;
 use evaltrail::explorer::dialogs::variants::VariantList;
+use evaltrail::explorer::prompts::ask::AskLine;
+use evaltrail::explorer::prompts::confirm::Confirm;
 use evaltrail::explorer::{
     CaseRef, ChatEffect, ChatMsg, EditDone, EditEffect, EditFailure, EditMsg, EditorOf, Effect, Model, Msg,
-    OpenedSet, ResultMsg, Screen, SetEffect, SetLoaded, SetMsg, TerminalEffect, parse_key, update,
+    OpenedSet, ResultMsg, SetEffect, SetLoaded, SetMsg, TerminalEffect, parse_key, update,
 };
+use evaltrail::explorer::{Context, EditScreen};
 use evaltrail::formats::adk::write_case;
 use evaltrail::metrics::{Evidence, score_case};
 use evaltrail::runner::ChatEvent;
@@ -260,12 +261,12 @@ fn invalid_input_stays_in_the_editor_until_it_is_corrected() {
     let effects = desk.press("e");
     assert_eq!(effects, [Effect::Sets(SetEffect::CollectTools(0))]);
     desk.press("j j j j j enter");
-    let Screen::Edit(edit) = &desk.model.view.screen else { panic!() };
+    let Some(edit) = desk.model.screen::<EditScreen>() else { panic!() };
     assert_eq!(edit.row().unwrap().label, "bed");
     desk.press("ctrl-u");
     desk.paste("{\"a\": \u{1b}[31m}");
     desk.press("enter");
-    let Screen::Edit(edit) = &desk.model.view.screen else { panic!() };
+    let Some(edit) = desk.model.screen::<EditScreen>() else { panic!() };
     let typing = edit.typing.as_ref().unwrap();
     assert!(typing.wrong.is_some() && !edit.is_changed(), "{:?}", typing.wrong);
     assert!(typing.input.value().contains("[31m"), "nothing typed is lost");
@@ -300,12 +301,12 @@ fn invalid_input_stays_in_the_editor_until_it_is_corrected() {
     desk.press("j j j j D esc");
     assert!(desk.model.dialog::<Confirm>().is_some());
     desk.press("n");
-    assert!(matches!(desk.model.view.screen, Screen::Edit(_)));
+    assert!(desk.model.is_on(Context::Edit));
     assert_eq!(desk.press("ctrl-c"), [], "leaving the program asks as well");
     assert_eq!(desk.press("ctrl-c"), [Effect::Terminal(TerminalEffect::Quit)]);
     desk.press("n");
     desk.press("u esc");
-    assert!(matches!(desk.model.view.screen, Screen::Browse));
+    assert!(desk.model.is_on(Context::Browse));
 }
 
 /// The file is loaded again while one of its cases is edited: a change of the case by another program is a conflict
@@ -325,7 +326,7 @@ fn a_change_by_others_to_the_edited_case_is_a_conflict() {
     assert!(proposal.conflict.as_ref().is_some_and(|conflict| conflict.merged.is_none()));
     assert_eq!(desk.text("a.evalset.json"), theirs);
     desk.press("esc");
-    let Screen::Edit(edit) = &desk.model.view.screen else { panic!("the draft is still there") };
+    let Some(edit) = desk.model.screen::<EditScreen>() else { panic!("the draft is still there") };
     assert!(edit.is_changed());
 }
 
@@ -337,7 +338,7 @@ fn an_id_of_another_case_or_with_a_slash_is_refused() {
         desk.press("ctrl-u");
         desk.paste(typed);
         desk.press("enter");
-        let Screen::Edit(edit) = &desk.model.view.screen else { panic!() };
+        let Some(edit) = desk.model.screen::<EditScreen>() else { panic!() };
         assert!(edit.typing.as_ref().unwrap().wrong.as_ref().unwrap().contains(why), "{typed}");
     }
     desk.press("esc esc c c ctrl-u");
@@ -621,7 +622,7 @@ fn files_that_are_not_adks_are_not_edited() {
             assert_eq!(update(&mut model, Msg::Key(parse_key(key).unwrap())), []);
         }
         assert!(model.notice.as_ref().unwrap().text.contains("evaltrail convert"), "{keys}");
-        assert!(matches!(model.view.screen, Screen::Browse) && model.view.open_dialog.is_none());
+        assert!(model.is_on(Context::Browse) && model.view.open_dialog.is_none());
     }
 }
 

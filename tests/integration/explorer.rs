@@ -8,19 +8,21 @@ use evaltrail::domain::{
     InMemory, Invocation, MetricResult, PlannedCase, PlannedCases, PlannedSet, Progress, RecordedAt,
     RubricScore, RunBy, RunEvent, RunOptions, RunPlan, RunRef, RunState, Score, Status, StubMode,
 };
-use evaltrail::explorer::dialogs::ask::AskLine;
-use evaltrail::explorer::dialogs::confirm::Confirm;
+use evaltrail::explorer::Proposal;
+use evaltrail::explorer::app::palette::Palette;
 use evaltrail::explorer::dialogs::jump::CaseFinder;
 use evaltrail::explorer::dialogs::messages::MessageLog;
-use evaltrail::explorer::dialogs::palette::Palette;
-use evaltrail::explorer::dialogs::proposal::Proposal;
 use evaltrail::explorer::dialogs::run_options::RunOptionsForm;
 use evaltrail::explorer::dialogs::verdicts::VerdictForm;
+use evaltrail::explorer::prompts::ask::AskLine;
+use evaltrail::explorer::prompts::confirm::Confirm;
+use evaltrail::explorer::shared::run_screen::LiveScreen;
 use evaltrail::explorer::{
-    Against, CaptureTarget, CaseOrigin, CaseRef, Confirmed, EditEffect, EditMsg, Effect, Model, Mouse,
-    MouseKind, Msg, OpenedSet, ResultEffect, ResultMsg, RunEffect, RunMsg, RunOverrides, Screen, SetEffect,
-    SetLoaded, SetMsg, SetState, TerminalEffect, update, verdict_lines,
+    Against, CaptureTarget, CaseOrigin, CaseRef, EditEffect, EditMsg, Effect, Model, Mouse, MouseKind, Msg,
+    OpenedSet, ResultEffect, ResultMsg, RunEffect, RunMsg, RunOverrides, SetEffect, SetLoaded, SetMsg,
+    SetState, TerminalEffect, update, verdict_lines,
 };
+use evaltrail::explorer::{ChatScreen, Context};
 use evaltrail::metrics::unscored;
 use evaltrail::runner::{RecordedConversation, TrustQuestion};
 use evaltrail::store::{FileAction, FileJob};
@@ -190,7 +192,7 @@ fn a_run_can_be_ended_gently_and_at_once() {
     assert_eq!(press(&mut model, "X"), []);
     let state = run_state(&model, 4);
     update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
-    assert!(matches!(model.view.screen, Screen::Run));
+    assert!(model.is_on(Context::Run));
     assert_eq!(press(&mut model, "X"), [Effect::Run(RunEffect::Cancel(CancelReason::Finish))]);
     update(&mut model, Msg::Run(RunMsg::Events(vec![RunEvent::Cancelling(CancelReason::Finish)])));
     assert_eq!(press(&mut model, "X"), [Effect::Run(RunEffect::Cancel(CancelReason::Stop))]);
@@ -202,7 +204,7 @@ fn a_run_can_be_ended_gently_and_at_once() {
     assert_eq!(press(&mut model, "x"), [Effect::Run(RunEffect::CancelAttempt(key))]);
     assert_eq!(press(&mut model, "r"), [], "there is no second run beside it");
     assert_eq!(press(&mut model, "ctrl-c"), [], "leaving a run is asked about");
-    assert!(model.dialog::<Confirm>().is_some_and(|c| c.then == Confirmed::Quit));
+    assert!(model.dialog::<Confirm>().is_some_and(|c| c.then == Effect::Terminal(TerminalEffect::Quit)));
     assert_eq!(press(&mut model, "y"), [Effect::Terminal(TerminalEffect::Quit)]);
 }
 
@@ -367,7 +369,7 @@ fn files_that_come_and_go_leave_the_rest_where_it_is() {
     assert_eq!(model.current_case(), Some(case(0, 1)), "a set keeps its index");
     sets.retain(|set| set.stem != "watering");
     update(&mut model, Msg::Sets(SetMsg::Found(sets)));
-    assert!(matches!(model.view.screen, Screen::Browse), "its file is gone");
+    assert!(model.is_on(Context::Browse), "its file is gone");
     assert!(model.listed_sets().all(|set| model.view.sets[set].path.stem != "watering"));
 }
 
@@ -396,7 +398,7 @@ fn the_palette_gives_any_command_of_the_screen() {
     let mut model = sample();
     press(&mut model, ": q u i t");
     let Some(palette) = model.dialog::<Palette>() else { panic!("the palette") };
-    assert_eq!(palette.picker.found[0].0.name, "quit");
+    assert_eq!(palette.picker.found[0].0.name(), "quit");
     assert_eq!(press(&mut model, "enter"), [Effect::Terminal(TerminalEffect::Quit)]);
 }
 
@@ -407,7 +409,7 @@ fn a_case_that_is_open_shows_its_new_attempt() {
     assert!(model.shown_attempt().is_none());
     let state = run_state(&model, 1);
     update(&mut model, Msg::Run(RunMsg::Started(Box::new(state))));
-    assert!(matches!(model.view.screen, Screen::Case(_)), "one case is watched where it is");
+    assert!(model.open_case().is_some(), "one case is watched where it is");
     update(&mut model, Msg::Run(RunMsg::Events(vec![ended(0, Status::Failed)])));
     assert_eq!(model.shown_attempt().unwrap().status, Status::Failed);
 }
@@ -423,7 +425,7 @@ fn the_mouse_chooses_opens_and_scrolls() {
     let click = Msg::Mouse(Mouse { x: 50, y: 8, kind: MouseKind::Click });
     update(&mut model, click);
     assert!(
-        matches!(&model.view.screen, Screen::Case(shown) if shown.at == case(0, 5)),
+        model.open_case().is_some_and(|shown| shown.at == case(0, 5)),
         "a click on the chosen row opens it"
     );
     press(&mut model, "q");
@@ -516,7 +518,7 @@ fn a_large_attempt_is_read_elsewhere_and_one_that_is_lost_says_so() {
         key.clone()
     };
     let lines = |model: &Model| {
-        let Screen::Case(case) = &model.view.screen else { panic!("no case is open") };
+        let Some(case) = model.open_case() else { panic!("no case is open") };
         format!("{:?}", case.body.as_ref().expect("lines"))
     };
     let key = asked(press(&mut model, "enter"));
@@ -673,7 +675,7 @@ fn keys_in_sequence_show_what_can_follow_and_esc_leaves() {
     press(&mut model, "c");
     assert_eq!(model.pressed.len(), 1);
     press(&mut model, "esc");
-    assert!(model.pressed.is_empty() && matches!(model.view.screen, Screen::Browse));
+    assert!(model.pressed.is_empty() && model.is_on(Context::Browse));
     press(&mut model, "c n");
     assert!(model.dialog::<AskLine>().is_some(), "new case");
     press(&mut model, "esc c Z");
@@ -811,7 +813,7 @@ fn the_theme_under_the_cursor_is_shown_and_esc_goes_back() {
 fn judges_are_opened_from_the_list_with_one_key() {
     let mut model = with_something_done();
     press(&mut model, "g J");
-    assert!(matches!(model.view.screen, Screen::Browse), "nothing was judged yet");
+    assert!(model.is_on(Context::Browse), "nothing was judged yet");
     assert!(model.notice.as_ref().unwrap().text.contains("no judge scored this case"));
     let before = model.view.outcomes.get(case(0, 0)).unwrap().clone();
     let metric = MetricResult {
@@ -822,7 +824,7 @@ fn judges_are_opened_from_the_list_with_one_key() {
     let run = Arc::new(RunRef { id: "r2".into(), started: String::new(), by: RunBy::Evaltrail });
     model.view.outcomes.add(case(0, 0), &run, Arc::new(EndedAttempt::unrecorded(attempt)));
     press(&mut model, "J");
-    let Screen::Case(shown) = &model.view.screen else { panic!("the case") };
+    let Some(shown) = model.open_case() else { panic!("the case") };
     assert_eq!((shown.at, shown.mode), (case(0, 0), evaltrail::explorer::CaseMode::Judged));
 }
 
@@ -831,11 +833,11 @@ fn judges_are_opened_from_the_list_with_one_key() {
 #[test]
 fn a_notice_goes_with_its_screen() {
     let mut model = sample();
-    for _ in 0..evaltrail::explorer::global::NOTICES_AT_MOST {
+    for _ in 0..evaltrail::explorer::shared::notices::NOTICES_AT_MOST {
         press(&mut model, "Z");
     }
     press(&mut model, "enter");
-    assert!(matches!(model.view.screen, Screen::Case(_)) && model.notice.is_none());
+    assert!(model.open_case().is_some() && model.notice.is_none());
     press(&mut model, "Z q");
     assert_eq!(model.notice, None);
     press(&mut model, "t enter");
@@ -855,7 +857,7 @@ fn the_turns_of_a_case_are_one_text() {
         press(&mut model, "esc j enter");
     }
     fn open(model: &Model) -> &evaltrail::explorer::CaseScreen {
-        let Screen::Case(open) = &model.view.screen else { panic!("a case is open") };
+        let Some(open) = model.open_case() else { panic!("a case is open") };
         open
     }
     let starts: Vec<usize> = open(&model).body.as_ref().unwrap().turns.iter().map(|turn| turn.line).collect();
@@ -869,7 +871,7 @@ fn the_turns_of_a_case_are_one_text() {
     press(&mut model, "4 esc");
     assert_eq!(open(&model).mode, evaltrail::explorer::CaseMode::Compare, "esc closes the innermost");
     press(&mut model, "esc");
-    assert!(matches!(model.view.screen, Screen::Browse));
+    assert!(model.is_on(Context::Browse));
 }
 
 /// On a wide screen the metrics are beside the comparison, and scroll independently.
@@ -878,7 +880,7 @@ fn the_metrics_stand_beside_on_a_wide_screen() {
     let mut model = with_run(&[Status::Failed]);
     press(&mut model, "enter");
     let width = |model: &Model| {
-        let Screen::Case(open) = &model.view.screen else { panic!("a case is open") };
+        let Some(open) = model.open_case() else { panic!("a case is open") };
         let view = open.key.as_ref().unwrap().view;
         (view.width, view.beside)
     };
@@ -903,17 +905,14 @@ fn an_attempt_in_flight_is_watched_until_its_result() {
     let begun = (0..2).map(|case| RunEvent::Started { key: key(case), slot: case });
     tell(&mut model, begun.chain([step(0, turn), step(0, Progress::SaysMore("The tom".into()))]).collect());
     press(&mut model, "enter");
-    assert!(matches!(&model.view.screen, Screen::Live(live) if live.key == key(0)));
+    assert!(model.screen::<LiveScreen>().is_some_and(|live| live.key == key(0)));
     let shown = screen_text(&model);
     for words in ["1  user  Water the tomatoes.", "agent  The tom", "not judged yet", "turn 1 of 1"] {
         assert!(shown.contains(words), "{words}\n{shown}");
     }
     assert_eq!(press(&mut model, "x"), [Effect::Run(RunEffect::CancelAttempt(key(0)))]);
     tell(&mut model, vec![ended(0, Status::Failed)]);
-    assert!(
-        matches!(&model.view.screen, Screen::Case(case) if case.from == CaseOrigin::Run),
-        "its result takes the place"
-    );
+    assert!(model.open_case().is_some_and(|case| case.from == CaseOrigin::Run), "its result takes the place");
     press(&mut model, "esc");
     tell(&mut model, vec![RunEvent::Dropped(key(1)), RunEvent::Ended { duration_s: 1.0 }]);
     let shown = screen_text(&model);
@@ -1047,19 +1046,19 @@ fn one_of_several_conversations_is_captured() {
 fn another_conversation_is_started_only_after_a_yes_if_turns_are_unsaved() {
     let mut model = sample();
     press(&mut model, "C");
-    let Screen::Chat(chat) = &mut model.view.screen else { panic!("a conversation is open") };
+    let Some(chat) = model.screen_mut::<ChatScreen>() else { panic!("a conversation is open") };
     let number = chat.number;
     chat.turns.push(Invocation { user: Content::text("user", "Good morning!"), ..Invocation::default() });
     assert_eq!(press(&mut model, "ctrl-n"), []);
     assert!(model.dialog::<Confirm>().is_some(), "unsaved turns are not dropped");
     press(&mut model, "esc");
-    let Screen::Chat(chat) = &model.view.screen else { panic!("the conversation stays") };
+    let Some(chat) = model.screen::<ChatScreen>() else { panic!("the conversation stays") };
     assert_eq!((chat.number, chat.turns.len()), (number, 1));
     press(&mut model, "ctrl-t ctrl-u");
     type_text(&mut model, "{\"a\": 2}");
     press(&mut model, "enter");
     assert!(model.dialog::<Confirm>().is_some());
     press(&mut model, "y");
-    let Screen::Chat(chat) = &model.view.screen else { panic!("another conversation is open") };
+    let Some(chat) = model.screen::<ChatScreen>() else { panic!("another conversation is open") };
     assert_eq!((chat.number, chat.turns.len(), &chat.session.state["a"]), (number + 1, 0, &2.into()));
 }

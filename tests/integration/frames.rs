@@ -1021,7 +1021,7 @@ fn assert_inside_panes(place: &str, model: &Model, buffer: &Buffer) {
         return;
     }
     let areas = evaltrail::explorer::layout(model);
-    let is_list = matches!(model.view.screen, evaltrail::explorer::Screen::Browse);
+    let is_list = model.is_on(evaltrail::explorer::Context::Browse);
     let panes = [(areas.left, true), (areas.main, true), (areas.panel, is_list)];
     for (area, _) in panes.iter().filter(|(area, has_border)| *has_border && !area.is_empty()) {
         for y in area.y..area.bottom() {

@@ -309,7 +309,7 @@ impl World {
             self.deliver();
         }
         if self.model.view.trial.is_some() {
-            self.take(Msg::Command(&evaltrail::explorer::commands::DROP_TRIAL));
+            self.take(Msg::Command(evaltrail::explorer::commands::DROP_TRIAL.id));
             self.settle();
         }
     }

@@ -7,14 +7,14 @@ use evaltrail::domain::{
     Attempt, AttemptKey, Content, Conversation, Criterion, EvalCase, Invocation, Status, ToolCall,
     Trajectory, case_status,
 };
-use evaltrail::explorer::dialogs::confirm::Confirm;
 use evaltrail::explorer::dialogs::flips::ChangedCases;
 use evaltrail::explorer::dialogs::metrics::MetricCatalog;
 use evaltrail::explorer::dialogs::rule::RuleLine;
 use evaltrail::explorer::dialogs::statistics::StatisticsTable;
+use evaltrail::explorer::prompts::confirm::Confirm;
 use evaltrail::explorer::{
-    Against, CaseRef, Confirmed, Effect, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunEffect,
-    SetEffect, SetLoaded, SetMsg, rescored, update,
+    Against, CaseRef, Effect, Model, Msg, OpenedSet, ResultEffect, ResultMsg, RunEffect, SetEffect,
+    SetLoaded, SetMsg, rescored, update,
 };
 use evaltrail::formats::SetFile;
 use evaltrail::formats::adk::write_case;
@@ -178,7 +178,7 @@ fn the_case_says_the_smallest_change_that_would_do() {
     let mut model = model();
     let said = |model: &mut Model, keys: &str| {
         press(model, keys);
-        let evaltrail::explorer::Screen::Case(case) = &model.view.screen else { panic!("a case is open") };
+        let Some(case) = model.open_case() else { panic!("a case is open") };
         case.suggestion.as_ref().map(|change| change.words().join(" + "))
     };
     assert_eq!(said(&mut model, "enter"), None);
@@ -201,7 +201,7 @@ fn a_change_is_written_only_after_a_yes() {
         confirm.question.lines
     );
     assert!(
-        matches!(&confirm.then, Confirmed::WriteCriteria(change, sets) if change.match_type.is_some() && *sets == [0])
+        matches!(&confirm.then, Effect::Results(ResultEffect::WriteCriteria(change, sets)) if change.match_type.is_some() && *sets == [0])
     );
     assert_eq!(press(&mut model, "n"), []);
     let effects = press(&mut model, "w w y");

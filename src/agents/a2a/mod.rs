@@ -2,7 +2,7 @@
 
 mod card;
 mod reader;
-mod request;
+pub(crate) mod request;
 mod security;
 mod texts;
 

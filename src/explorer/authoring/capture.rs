@@ -2,12 +2,13 @@
 
 use super::{propose, show};
 use crate::domain::{Invocation, captured_case, clean_line, eval_id_error, free_id, turn_range};
-use crate::explorer::dialogs::ask::{self, Purpose};
-use crate::explorer::dialogs::conversations;
-use crate::explorer::dialogs::proposal::Proposal;
-use crate::explorer::effect::{CaptureTarget, EditEffect, Effect};
-use crate::explorer::global;
-use crate::explorer::model::{Model, Screen};
+use crate::explorer::authoring::proposal::Proposal;
+use crate::explorer::prompts::ask::Purpose;
+use crate::explorer::prompts::{ask, conversations};
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::effect::{CaptureTarget, EditEffect, Effect};
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::notices;
 use crate::formats::{Edit, SetFile, blank_set, plan};
 use crate::runner::{RecordedConversation, with_user_message};
 use crate::store::{FileAction, FileJob};
@@ -70,9 +71,9 @@ impl Purpose for CaptureLine {
     }
 }
 
-/// Reads the conversations of a source; they arrive as [`crate::explorer::EditMsg::Conversations`].
+/// Reads the conversations of a source; they arrive as [`crate::explorer::shared::message::EditMsg::Conversations`].
 fn read(model: &mut Model, source: String, target: CaptureTarget) -> Vec<Effect> {
-    let mut effects = global::notify(model, format!("reading {source}…"), false);
+    let mut effects = notices::notify(model, format!("reading {source}…"), false);
     effects.push(Effect::Edits(EditEffect::ReadConversations { source, target }));
     effects
 }
@@ -85,11 +86,11 @@ pub(crate) fn arrived(
     target: CaptureTarget,
     found: Result<Vec<RecordedConversation>, String>,
 ) -> Vec<Effect> {
-    let is_free = model.view.open_dialog.is_none() && matches!(model.view.screen, Screen::Browse);
+    let is_free = model.view.open_dialog.is_none() && model.is_on(Context::Browse);
     match found {
         Err(why) => {
             let mut effects =
-                global::notify(model, format!("nothing is captured from {source}: {why}"), true);
+                notices::notify(model, format!("nothing is captured from {source}: {why}"), true);
             if is_free {
                 effects.extend(ask::open(model, CaptureLine::Source(target), source));
             }
@@ -97,7 +98,7 @@ pub(crate) fn arrived(
         }
         Ok(_) if !is_free => {
             let words = format!("{source} was read; capture again from the list to save a conversation");
-            global::notify(model, words, true)
+            notices::notify(model, words, true)
         }
         Ok(mut found) if found.len() == 1 => ask_id(model, target, Arc::new(found.swap_remove(0))),
         Ok(found) => conversations::open(model, target, found, ask_id),
@@ -107,7 +108,7 @@ pub(crate) fn arrived(
 /// Asks for the id of the case, unless the conversation cannot be saved.
 fn ask_id(model: &mut Model, target: CaptureTarget, conversation: Arc<RecordedConversation>) -> Vec<Effect> {
     if let Some(why) = &conversation.problem {
-        return global::notify(model, why.clone(), true);
+        return notices::notify(model, why.clone(), true);
     }
     let taken = |id: &str| is_taken(model, &target, id);
     let id = unused_id(&conversation.id, taken);
@@ -176,7 +177,7 @@ fn save(
     let left_out: Vec<String> = without.iter().map(|turn| format!("left out: {turn}")).collect();
     let mut effects = Vec::new();
     for note in conversation.notes.iter().chain(&lacks).chain(&left_out) {
-        effects.extend(global::notify(model, clean_line(note).into_owned(), false));
+        effects.extend(notices::notify(model, clean_line(note).into_owned(), false));
     }
     let insert = |at: usize| vec![Edit::Insert(at, Box::new(case))];
     effects.extend(match target {
@@ -186,7 +187,7 @@ fn save(
         }
         CaptureTarget::NewSet => match new_set(model, now, insert(0), words) {
             Ok(proposal) => show(model, proposal),
-            Err(why) => global::notify(model, why, true),
+            Err(why) => notices::notify(model, why, true),
         },
     });
     effects

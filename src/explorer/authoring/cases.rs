@@ -4,20 +4,19 @@ use super::notes::{add_job, notes_job, with_notes};
 use super::set_files::shown;
 use super::show;
 use crate::domain::{CaseNotes, Content, Conversation, EvalCase, Invocation, Trajectory, eval_id_error};
-use crate::explorer::case_ref::CaseRef;
-use crate::explorer::dialogs::proposal::{NOTHING, Proposal};
-use crate::explorer::effect::{Effect, SetEffect};
-use crate::explorer::global;
-use crate::explorer::model::{Model, Screen};
-use crate::explorer::screens::edit;
-use crate::explorer::screens::edit::state::EditScreen;
+use crate::explorer::authoring::proposal::{NOTHING, Proposal};
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::effect::{Effect, Request};
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::notices;
 use crate::formats::{Edit, Form};
 use crate::store::{FileAction, FileJob};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The selected cases, or the one under the cursor.
 pub(super) fn chosen(model: &Model) -> Vec<CaseRef> {
-    match matches!(model.view.screen, Screen::Browse) && !model.view.browse.selected.is_empty() {
+    match model.is_on(Context::Browse) && !model.view.browse.selected.is_empty() {
         true => model.view.browse.selected.iter().copied().collect(),
         false => model.current_case().into_iter().collect(),
     }
@@ -37,7 +36,7 @@ pub(super) fn copy_case(model: &mut Model, case: CaseRef, to: String) -> Vec<Eff
 pub(super) fn new_case(model: &mut Model, set: usize, eval_id: String) -> Vec<Effect> {
     let Some(file) = model.file(set).cloned() else { return Vec::new() };
     if file.form == Form::TurnList {
-        return global::notify(
+        return notices::notify(
             model,
             "files of this older format contain exactly one conversation".into(),
             true,
@@ -58,13 +57,7 @@ pub(super) fn new_case(model: &mut Model, set: usize, eval_id: String) -> Vec<Ef
         ..EvalCase::default()
     };
     let at = CaseRef { set, index: file.len() };
-    let mut screen = EditScreen::new(at, file, case, None);
-    screen.is_new = true;
-    screen.cursor = 2;
-    model.view.screen = Screen::Edit(Box::new(screen));
-    let mut effects = vec![Effect::Sets(SetEffect::CollectTools(set))];
-    effects.extend(edit::edit_field(model));
-    effects
+    vec![Request::EditNewCase(at, Box::new(case)).into()]
 }
 
 pub(super) fn rename_case(model: &mut Model, case: CaseRef, to: String) -> Vec<Effect> {
@@ -80,7 +73,7 @@ pub(super) fn rename_case(model: &mut Model, case: CaseRef, to: String) -> Vec<E
                 }
             })
         }
-        Err(problem) => global::notify(model, problem.to_string(), true),
+        Err(problem) => notices::notify(model, problem.to_string(), true),
     }
 }
 
@@ -88,7 +81,7 @@ pub(super) fn delete_cases(model: &mut Model) -> Vec<Effect> {
     let cases = chosen(model);
     let sets: BTreeSet<usize> = cases.iter().map(|case| case.set).collect();
     let Some(&set) = sets.first().filter(|_| sets.len() == 1) else {
-        return global::notify(model, "select cases of one set".into(), true);
+        return notices::notify(model, "select cases of one set".into(), true);
     };
     let ids: Vec<String> = cases.iter().map(|case| model.eval_id(*case).into_owned()).collect();
     let words = match ids.as_slice() {
@@ -156,11 +149,11 @@ pub(super) fn tag(model: &mut Model, cases: &[CaseRef], typed: &str) -> Vec<Effe
         });
         match job {
             Ok(job) => jobs.extend(job),
-            Err(why) => return global::notify(model, why, true),
+            Err(why) => return notices::notify(model, why, true),
         }
     }
     if jobs.is_empty() {
-        return global::notify(model, NOTHING.into(), false);
+        return notices::notify(model, NOTHING.into(), false);
     }
     let what = if cases.len() == 1 {
         model.eval_id(cases[0]).into_owned()

@@ -1,5 +1,6 @@
 //! Changing eval sets: what is proposed, looked at, made and taken back.
 
+pub(crate) mod conditions;
 pub mod capture;
 mod cases;
 pub mod identifiers;
@@ -12,21 +13,18 @@ pub(crate) use set_files::shown;
 
 use crate::diff::{Piece, accept_in_case, same_calls};
 use crate::domain::{EndedAttempt, EvalCase, Invocation, Status};
-use crate::explorer::case_ref::CaseRef;
-use crate::explorer::commands::{REDO, SAVE, UNDO, hint};
-use crate::explorer::dialogs::proposal::Proposal;
-use crate::explorer::effect::{EditEffect, Effect, SetEffect};
-use crate::explorer::message::{EditDone, EditFailure};
-use crate::explorer::model::{Model, Screen};
-use crate::explorer::outcomes::CaseOutcome;
-use crate::explorer::screens::case::body_lines::PieceLine;
-use crate::explorer::screens::{browse, chat, edit, queue};
-use crate::explorer::{global, load, what_if};
-use crate::formats::{Edit, Notes, SetFile};
-use crate::store::{FileJob, fingerprint};
-use crate::workspace::notes_path;
+use crate::explorer::authoring::proposal::Proposal;
+use crate::explorer::shared::case_lines::PieceLine;
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::effect::{EditEffect, Effect, SetEffect};
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::notices;
+use crate::explorer::shared::outcomes::CaseOutcome;
+use crate::explorer::what_if;
+use crate::formats::{Edit, SetFile};
+use crate::store::FileJob;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 /// The difference under the cursor.
@@ -37,7 +35,7 @@ pub(crate) fn accept_difference(model: &mut Model) -> Vec<Effect> {
     }
     let Some(PieceLine { piece, turn, .. }) = case.current_piece().cloned() else {
         let words = format!("nothing differs in turn {}", case.turn + 1);
-        return global::notify(model, words, false);
+        return notices::notify(model, words, false);
     };
     let at = case.at;
     let ran = model.shown_attempt().cloned();
@@ -49,10 +47,10 @@ pub(crate) fn accept_difference(model: &mut Model) -> Vec<Effect> {
             }
             None => {
                 let why = "the case was edited since; try again when it is loaded";
-                global::notify(model, why.into(), true)
+                notices::notify(model, why.into(), true)
             }
         },
-        Err(why) => global::notify(model, why, true),
+        Err(why) => notices::notify(model, why, true),
     }
 }
 
@@ -69,7 +67,7 @@ pub(crate) fn answers_found(model: &mut Model, found: Result<(String, FileJob), 
             let proposal = Proposal::new(words, vec![job], |job| shown(model, &job.path));
             show(model, proposal)
         }
-        Err(why) => global::notify(model, why, true),
+        Err(why) => notices::notify(model, why, true),
     }
 }
 
@@ -86,7 +84,7 @@ fn shown_turns(model: &Model, at: CaseRef, turn: usize) -> Option<(Invocation, I
 
 /// All that the agent did: in the case on the screen, or in the selected ones.
 pub(crate) fn accept_cases(model: &mut Model) -> Vec<Effect> {
-    let selected = matches!(model.view.screen, Screen::Browse) && !model.view.browse.selected.is_empty();
+    let selected = model.is_on(Context::Browse) && !model.view.browse.selected.is_empty();
     let chosen: Vec<CaseRef> = match selected {
         true => model.view.browse.selected.iter().copied().collect(),
         false => model.current_case().into_iter().collect(),
@@ -103,11 +101,11 @@ pub(crate) fn accept_cases(model: &mut Model) -> Vec<Effect> {
     if let Some(why) = refused.first() {
         let more = refused.len() - 1;
         let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
-        global::notify(model, format!("left out: {why}{more}"), true);
+        notices::notify(model, format!("left out: {why}{more}"), true);
     }
     match by_set.len() {
         0 if refused.is_empty() => {
-            global::notify(model, "the agent did what is expected; nothing would change".into(), false)
+            notices::notify(model, "the agent did what is expected; nothing would change".into(), false)
         }
         0 => Vec::new(),
         1 => match by_set.pop_first() {
@@ -152,8 +150,8 @@ pub(crate) fn can_be_accepted(model: &Model, at: CaseRef) -> bool {
 
 /// The attempt on the case screen; for cases of a list, the one to look at first.
 fn attempt_to_accept(model: &Model, at: CaseRef) -> Option<&Arc<EndedAttempt>> {
-    match &model.view.screen {
-        Screen::Case(case) if case.at == at => model.shown_attempt(),
+    match model.open_case() {
+        Some(case) if case.at == at => model.shown_attempt(),
         _ => model.view.outcomes.get(at)?.worst_attempt(),
     }
 }
@@ -190,7 +188,7 @@ pub(crate) fn drafted(file: &SetFile, at: usize, draft: &EvalCase) -> Option<Str
 pub(crate) fn propose(model: &mut Model, set: usize, edits: Vec<Edit>, words: String) -> Vec<Effect> {
     match model.propose(set, edits, words) {
         Ok(proposal) => show(model, proposal),
-        Err(why) => global::notify(model, why, true),
+        Err(why) => notices::notify(model, why, true),
     }
 }
 
@@ -206,7 +204,7 @@ fn propose_many(model: &mut Model, by_set: BTreeMap<usize, Vec<Edit>>, words: St
                 }
                 None => all = Some(proposal),
             },
-            Err(why) => return global::notify(model, why, true),
+            Err(why) => return notices::notify(model, why, true),
         }
     }
     all.map_or_else(Vec::new, |proposal| show(model, proposal))
@@ -224,80 +222,4 @@ pub(crate) fn undo_or_redo(model: &mut Model, undo: bool) -> Vec<Effect> {
     effects.push(Effect::Edits(EditEffect::Turn { back: undo }));
     effects
 }
-
-/// It was made, taken back or made again. What was written is shown at once, so that the next edit is one of the new
-/// text; a screen whose proposal was saved closes.
-pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
-    let saved = model.dialog::<Proposal>().is_some_and(|proposal| proposal.saving);
-    let mut effects = Vec::new();
-    for (path, text) in &done.written {
-        effects.extend(text.iter().flat_map(|text| show_written(model, path, text.clone())));
-    }
-    if saved {
-        model.view.open_dialog = None;
-        let triage = model.queue.as_ref().and_then(|queue| queue.applying.as_ref());
-        if triage.is_some_and(|applying| applying.words == done.words) {
-            effects.extend(queue::applied(model));
-        }
-        match &model.view.screen {
-            Screen::Edit(_) => effects.extend(edit::close(model)),
-            Screen::Chat(_) => chat::was_kept(model),
-            _ => {}
-        }
-    }
-    let next = if done.stands { &UNDO } else { &REDO };
-    let verb = if done.stands { "done: " } else { "undone: " };
-    let rest = done
-        .note
-        .map(|note| format!(" ({note})"))
-        .or_else(|| hint(model, next).map(|words| format!("; {words}")));
-    global::notify(model, format!("{verb}{}{}", done.words, rest.unwrap_or_default()), false);
-    effects.push(Effect::Sets(SetEffect::Rediscover));
-    effects
-}
-
-/// Takes over a text that we wrote: of a set, or of what is kept beside one.
-fn show_written(model: &mut Model, path: &Path, text: Arc<str>) -> Vec<Effect> {
-    if let Some(set) = model.view.sets.iter().position(|set| set.exists() && set.path.path == path) {
-        let digest = fingerprint(&[text.as_bytes()]);
-        let stem = model.view.sets[set].path.stem.clone();
-        let Ok(file) = SetFile::open(text, &stem) else { return Vec::new() };
-        model.view.sets[set].loaded = model.tickets.issue();
-        let effects = load::put_file(model, set, Arc::new(file), digest);
-        browse::relist(model);
-        return effects;
-    }
-    let beside = model.view.sets.iter().position(|set| notes_path(&set.path.path) == path);
-    match (beside, Notes::open(text)) {
-        (Some(set), Ok(notes)) => load::put_notes(model, set, Ok(notes)),
-        _ => Vec::new(),
-    }
-}
-
-/// It was not made: what was meant stays on the screen.
-pub(crate) fn failed(model: &mut Model, failure: EditFailure) -> Vec<Effect> {
-    let Some(proposal) = model.dialog_mut::<Proposal>() else {
-        let why = match failure {
-            EditFailure::Other(why) => why,
-            EditFailure::Changed(path, _) => {
-                format!("{} was changed by another program", path.display())
-            }
-            EditFailure::Outside(path) => format!("the file is a link to {}", path.display()),
-        };
-        return global::notify(model, why, true);
-    };
-    proposal.saving = false;
-    match failure {
-        EditFailure::Other(why) => proposal.problem = Some(why),
-        EditFailure::Outside(path) => {
-            let where_to = path.display().to_string();
-            proposal.problem = Some(format!(
-                "it is a link to {where_to}, outside the folder; {} again writes there",
-                SAVE.key()
-            ));
-            proposal.outside = Some(path);
-        }
-        EditFailure::Changed(path, theirs) => proposal.meet(&path, theirs),
-    }
-    Vec::new()
-}
+pub mod proposal;

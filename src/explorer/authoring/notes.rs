@@ -3,10 +3,10 @@
 use super::set_files::shown;
 use super::show;
 use crate::domain::CaseNotes;
-use crate::explorer::dialogs::proposal::Proposal;
-use crate::explorer::effect::Effect;
-use crate::explorer::global;
-use crate::explorer::model::Model;
+use crate::explorer::authoring::proposal::Proposal;
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::notices;
 use crate::formats::Edit;
 use crate::store::{FileAction, FileJob};
 use crate::workspace::notes_path;
@@ -28,7 +28,7 @@ pub(super) fn with_notes(
     });
     match proposed {
         Ok(proposal) => show(model, proposal),
-        Err(why) => global::notify(model, why, true),
+        Err(why) => notices::notify(model, why, true),
     }
 }
 

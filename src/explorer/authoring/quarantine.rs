@@ -5,14 +5,15 @@ use super::notes::notes_job;
 use super::set_files::shown;
 use super::show;
 use crate::domain::{CaseNotes, Quarantine, is_day};
-use crate::explorer::case_ref::CaseRef;
-use crate::explorer::decisions::day_of;
-use crate::explorer::dialogs::ask::{self, Purpose};
-use crate::explorer::dialogs::follow_all;
-use crate::explorer::dialogs::proposal::{NOTHING, Proposal};
-use crate::explorer::effect::Effect;
-use crate::explorer::global;
-use crate::explorer::model::Model;
+use crate::explorer::authoring::proposal::{NOTHING, Proposal};
+use crate::explorer::case_list::decisions::day_of;
+use crate::explorer::prompts::ask;
+use crate::explorer::prompts::ask::Purpose;
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::dialog::follow_all;
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::notices;
 use crate::store::FileJob;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -124,12 +125,12 @@ impl Purpose for QuarantineLine {
         };
         let cases: Vec<_> = self.cases.iter().map(|case| (*case, wanted.clone())).collect();
         match quarantine_jobs(model, &cases) {
-            Ok(jobs) if jobs.is_empty() => global::notify(model, NOTHING.into(), false),
+            Ok(jobs) if jobs.is_empty() => notices::notify(model, NOTHING.into(), false),
             Ok(jobs) => {
                 let proposal = Proposal::new(words, jobs, |job| shown(model, &job.path));
                 show(model, proposal)
             }
-            Err(why) => global::notify(model, why, true),
+            Err(why) => notices::notify(model, why, true),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Files of sets: their names, and whether one is taken.
 
-use crate::explorer::model::Model;
+use crate::explorer::shared::model::Model;
 use std::path::{Path, PathBuf};
 
 pub(super) const ENDING: &str = ".evalset.json";

@@ -3,12 +3,13 @@
 use super::cases::{chosen, delete_cases, move_cases};
 use super::set_files::{file_of_set, folder_of, shown};
 use super::show;
-use crate::explorer::dialogs::proposal::Proposal;
-use crate::explorer::effect::Effect;
-use crate::explorer::global;
-use crate::explorer::model::{Model, Screen};
-use crate::explorer::screens::browse::state::{Node, Pane};
-use crate::explorer::set_view::SetView;
+use crate::explorer::authoring::proposal::Proposal;
+use crate::explorer::shared::case_list::{Node, Pane};
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::notices;
+use crate::explorer::shared::set_view::SetView;
 use crate::formats::{Edit, Form, blank_set};
 use crate::store::{FileAction, FileJob};
 use crate::workspace::{notes_path, stubs_path};
@@ -26,7 +27,7 @@ pub(crate) fn delete(model: &mut Model) -> Vec<Effect> {
 
 /// The set under the cursor of the tree, when that has the keys.
 pub(super) fn on_set(model: &Model) -> Option<usize> {
-    let tree = matches!(model.view.screen, Screen::Browse) && model.view.browse.pane == Pane::Sets;
+    let tree = model.is_on(Context::Browse) && model.view.browse.pane == Pane::Sets;
     match model.view.browse.nodes.get(model.view.browse.node) {
         Some(Node::Set(set)) if tree => Some(*set),
         _ => None,
@@ -74,7 +75,7 @@ pub(super) fn copy_set(model: &mut Model, set: usize, id: &str) -> Vec<Effect> {
     };
     let text = match change {
         Ok(change) => change.apply(file.text()).unwrap_or_default(),
-        Err(error) => return global::notify(model, error.to_string(), true),
+        Err(error) => return notices::notify(model, error.to_string(), true),
     };
     let to = file_of_set(&folder_of(model, set), id);
     let words = format!("copy the set {} as {id}", view.path.stem);
@@ -96,7 +97,7 @@ pub(super) fn rename_set(model: &mut Model, set: usize, id: &str, to: PathBuf) -
     };
     let change = match change {
         Ok(change) => change,
-        Err(error) => return global::notify(model, error.to_string(), true),
+        Err(error) => return notices::notify(model, error.to_string(), true),
     };
     let new = change.apply(file.text()).unwrap_or_default();
     let seen =
@@ -142,6 +143,6 @@ pub(crate) fn move_to(model: &mut Model, target: usize) -> Vec<Effect> {
     }
     match move_cases(model, target) {
         Ok(proposal) => show(model, proposal),
-        Err(why) => global::notify(model, why, true),
+        Err(why) => notices::notify(model, why, true),
     }
 }

@@ -2,24 +2,14 @@
 
 use super::keymap::conflicts_of;
 use super::{COMMANDS, Command};
-use crate::explorer::context::Context;
-use crate::explorer::key::{KeyCode, parse_key};
+use crate::explorer::shared::command_names::bind;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::key::{KeyCode, parse_key};
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 
 /// Configured keys of commands, by position in [`COMMANDS`]. Other commands have their default keys.
 #[derive(Debug, Default, PartialEq)]
 pub struct Bindings(BTreeMap<usize, &'static [&'static str]>);
-
-/// Set once, before the first key is read.
-static BOUND: OnceLock<Bindings> = OnceLock::new();
-
-impl Command {
-    /// The keys of the command: those from the user's configuration, else the default ones.
-    pub fn keys(&'static self) -> &'static [&'static str] {
-        BOUND.get().map_or(self.default_keys, |bound| bound.of(self))
-    }
-}
 
 impl Bindings {
     /// Reads bindings: the names of commands with their keys. In names, `_` and `-` stand for a space. Keys that
@@ -29,7 +19,7 @@ impl Bindings {
         let (mut bindings, mut problems) = (Bindings::default(), Vec::new());
         for (name, keys) in keys {
             let words = name.replace(['_', '-'], " ");
-            let named: Vec<usize> = (0..COMMANDS.len()).filter(|at| COMMANDS[*at].name == words).collect();
+            let named: Vec<usize> = (0..COMMANDS.len()).filter(|at| COMMANDS[*at].name() == words).collect();
             let is_key =
                 |keys: &String| !keys.is_empty() && keys.split(' ').all(|key| parse_key(key).is_some());
             let is_in_chat = named.iter().any(|at| COMMANDS[*at].is_in(Context::Chat));
@@ -68,19 +58,19 @@ impl Bindings {
             }) else {
                 return;
             };
-            problems.push(format!("{conflict}; {:?} keeps its default keys", COMMANDS[at].name));
+            problems.push(format!("{conflict}; {:?} keeps its default keys", COMMANDS[at].name()));
             self.0.remove(&at);
         }
     }
 
     fn of(&self, command: &'static Command) -> &'static [&'static str] {
         let mut bound = self.0.iter().filter(|(at, _)| std::ptr::eq(COMMANDS[**at], command));
-        bound.next().map_or(command.default_keys, |(_, keys)| keys)
+        bound.next().map_or(command.id.default_keys, |(_, keys)| keys)
     }
 
     /// Uses these bindings from now on. Only the first call has an effect.
     pub fn install(self) {
-        let _ = BOUND.set(self);
+        bind(self.0.into_iter().map(|(at, keys)| (COMMANDS[at].id, keys)).collect());
     }
 }
 
@@ -106,7 +96,7 @@ mod tests {
         let (bound, problems) = read(&[("rerun_failed", &["ctrl-r", "Y"]), ("redo", &["U"])]);
         assert_eq!(problems, Vec::<String>::new());
         assert_eq!(bound.of(&RERUN_FAILED), ["ctrl-r", "Y"]);
-        assert_eq!(bound.of(&RUN), RUN.default_keys);
+        assert_eq!(bound.of(&RUN), RUN.id.default_keys);
     }
 
     #[test]
@@ -114,13 +104,13 @@ mod tests {
         let (bound, problems) =
             read(&[("pause", &["r r"]), ("run", &["p p"]), ("rerun_failed", &["x"]), ("fly", &["Y"])]);
         assert_eq!(bound.of(&PAUSE), ["r r"]);
-        assert_eq!(bound.of(&RERUN_FAILED), RERUN_FAILED.default_keys, "x cancels on the run screen");
+        assert_eq!(bound.of(&RERUN_FAILED), RERUN_FAILED.id.default_keys, "x cancels on the run screen");
         assert!(problems.iter().any(|problem| problem.contains("unknown command \"fly\"")), "{problems:?}");
         assert!(problems.iter().any(|problem| problem.contains("keeps its default keys")), "{problems:?}");
         let (_, problems) = read(&[("run", &["strg-r"])]);
         assert_eq!(problems, ["\"strg-r\" of run is not a key"]);
         let of_chat = COMMANDS.iter().find(|command| command.is_in(Context::Chat)).unwrap();
-        let (_, problems) = read(&[(of_chat.name, &["Q"])]);
+        let (_, problems) = read(&[(of_chat.name(), &["Q"])]);
         assert!(problems[0].contains("is typed as text in a chat"), "{problems:?}");
     }
 }

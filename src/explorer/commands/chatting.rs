@@ -4,61 +4,57 @@
 #![allow(missing_docs)]
 
 use super::{Command, Group};
-use crate::explorer::context::Context;
-use crate::explorer::motion::Motion;
-use crate::explorer::screens::{self, chat};
+use crate::explorer::screens::chat;
+use crate::explorer::shared::command_names::CommandName;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::screen;
 
 /// The fields that the commands of this file share.
 const BASE: Command = Command { group: Group::Chat, contexts: &[Context::Chat], ..super::BASE };
 
 pub static KEEP_CHAT: Command = Command {
-    name: "save as case",
+    id: &CommandName { name: "save as case", default_keys: &["ctrl-s"] },
     help: "save the conversation, or some of its turns, as a case",
     hint: Some("save as a case"),
-    default_keys: &["ctrl-s"],
     run: chat::ask_to_keep,
     ..BASE
 };
 
 pub static CHAT_STATE: Command = Command {
-    name: "state",
+    id: &CommandName { name: "state", default_keys: &["ctrl-t"] },
     help: "start again with another session state",
     hint: Some("state"),
-    default_keys: &["ctrl-t"],
     run: chat::ask_state,
     ..BASE
 };
 
 pub static CHAT_BACK: Command = Command {
-    name: "scroll up",
+    id: &CommandName { name: "scroll up", default_keys: &["pgup"] },
     help: "earlier messages",
-    default_keys: &["pgup"],
-    run: |model| screens::scroll(model, Motion::PageUp),
+    run: |model| screen::scroll(model, Motion::PageUp),
     ..BASE
 };
 
 pub static CHAT_FORTH: Command = Command {
-    name: "scroll down",
+    id: &CommandName { name: "scroll down", default_keys: &["pgdn"] },
     help: "later messages",
-    default_keys: &["pgdn"],
-    run: |model| screens::scroll(model, Motion::PageDown),
+    run: |model| screen::scroll(model, Motion::PageDown),
     ..BASE
 };
 
 pub static CHAT_AGAIN: Command = Command {
-    name: "start again",
+    id: &CommandName { name: "start again", default_keys: &["ctrl-n"] },
     help: "start a new session",
     hint: Some("start again"),
-    default_keys: &["ctrl-n"],
     run: chat::again,
     ..BASE
 };
 
 pub static LEAVE_CHAT: Command = Command {
-    name: "leave",
+    id: &CommandName { name: "leave", default_keys: &["esc"] },
     help: "end the conversation",
     hint: Some("leave"),
-    default_keys: &["esc"],
     run: chat::leave,
     ..BASE
 };

@@ -5,119 +5,109 @@
 
 use super::enabled::{can_save, can_save_beside};
 use super::{Command, Group};
-use crate::explorer::context::Context;
 use crate::explorer::dialogs::proposal;
 use crate::explorer::screens::edit;
+use crate::explorer::shared::command_names;
+use crate::explorer::shared::command_names::CommandName;
+use crate::explorer::shared::context::Context;
 
 /// The fields that the commands of this file share.
 const BASE: Command = Command { group: Group::Edit, contexts: &[Context::Edit], ..super::BASE };
 
 pub static EDIT_FIELD: Command = Command {
-    name: "edit field",
+    id: &CommandName { name: "edit field", default_keys: &["enter"] },
     help: "type another value; it is checked while you type",
     hint: Some("edit"),
-    default_keys: &["enter"],
     run: edit::edit_field,
     ..BASE
 };
 
 pub static ADD_FIELD: Command = Command {
-    name: "add",
+    id: &CommandName { name: "add", default_keys: &["+"] },
     help: "add after this: a turn, a call, an argument, a rubric, an intermediate response",
     hint: Some("add"),
-    default_keys: &["+"],
     run: edit::add_field,
     ..BASE
 };
 
 pub static REMOVE_FIELD: Command = Command {
-    name: "remove",
+    id: &CommandName { name: "remove", default_keys: &["-", "delete"] },
     help: "remove this",
     hint: Some("remove"),
-    default_keys: &["-", "delete"],
     run: edit::remove_field,
     ..BASE
 };
 
 pub static DUPLICATE_FIELD: Command = Command {
-    name: "duplicate",
+    id: &CommandName { name: "duplicate", default_keys: &["D"] },
     help: "add a copy of the turn or call after it",
-    default_keys: &["D"],
     run: edit::duplicate_field,
     ..BASE
 };
 
 pub static FIELD_UP: Command = Command {
-    name: "move up",
+    id: &CommandName { name: "move up", default_keys: &["{", "alt-up"] },
     help: "move the turn, call or rubric up",
     hint: Some("move up"),
-    default_keys: &["{", "alt-up"],
     run: |model| edit::move_field(model, false),
     ..BASE
 };
 
 pub static FIELD_DOWN: Command = Command {
-    name: "move down",
+    id: &CommandName { name: "move down", default_keys: &["}", "alt-down"] },
     help: "move the turn, call or rubric down",
     hint: Some("move down"),
-    default_keys: &["}", "alt-down"],
     run: |model| edit::move_field(model, true),
     ..BASE
 };
 
 pub static FIELD_IN_EDITOR: Command = Command {
-    name: "field in editor",
+    id: &CommandName { name: "field in editor", default_keys: &["E"] },
     help: "edit the value in $EDITOR",
-    default_keys: &["E"],
     run: edit::in_editor,
     ..BASE
 };
 
 pub static CASE_IN_EDITOR: Command = Command {
-    name: "case in editor",
+    id: &CommandName { name: "case in editor", default_keys: &["ctrl-e"] },
     help: "edit the whole case as JSON in $EDITOR",
-    default_keys: &["ctrl-e"],
     run: edit::whole_in_editor,
     ..BASE
 };
 
 pub static SAVE_CASE: Command = Command {
-    name: "save case",
+    id: &CommandName { name: "save case", default_keys: &["ctrl-s"] },
     help: "show what changes in the file, and save it",
     hint: Some("save"),
-    default_keys: &["ctrl-s"],
     run: edit::save,
     ..BASE
 };
 
 pub static SAVE: Command = Command {
-    name: "save",
+    id: &command_names::SAVE,
     help: "save the change that is shown",
     hint: Some("save"),
     contexts: &[Context::Proposal],
-    default_keys: &["enter", "y"],
     enabled: can_save,
     run: proposal::save,
     ..BASE
 };
 
 pub static SAVE_BESIDE: Command = Command {
-    name: "save beside",
+    id: &command_names::SAVE_BESIDE,
     help: "save your version to a second file; keep theirs",
     hint: Some("write yours beside"),
     contexts: &[Context::Proposal],
-    default_keys: &["b"],
     enabled: can_save_beside,
     run: proposal::save_beside,
     ..BASE
 };
 
 pub static DISCARD: Command = Command {
-    name: "cancel",
+    id: &command_names::DISCARD,
     help: "change nothing",
     hint: Some("change nothing"),
     contexts: &[Context::Proposal],
-    default_keys: &["esc", "n", "q"],
     run: proposal::discard,
     ..BASE
 };

@@ -1,19 +1,18 @@
 //! Conditions under which commands are enabled.
 
-use super::{CANCEL_ALL, RUN};
 use crate::domain::Status;
-use crate::explorer::authoring;
-use crate::explorer::case_ref::CaseRef;
-use crate::explorer::dialogs::proposal::Proposal;
-use crate::explorer::model::{Model, Screen};
-use crate::explorer::outcomes::CaseOutcome;
-use crate::explorer::screens::browse::state::{Node, Pane};
-use crate::explorer::screens::{self, case, run, runs, trends};
-use crate::formats::is_editable;
+use crate::explorer::authoring::conditions::{can_accept, is_written_here};
+use crate::explorer::authoring::proposal::Proposal;
+use crate::explorer::screens::{run, runs, trends};
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::command_names::RUN;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::enabled::{Enabled, can_run, run_in_progress};
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::outcomes::CaseOutcome;
+use crate::explorer::shared::screen;
+use crate::explorer::shown_case::draw_lines;
 use std::sync::LazyLock;
-
-/// Whether a command is enabled; the error is the reason why it is not.
-pub type Enabled = Result<(), &'static str>;
 
 pub(crate) fn always(_: &Model) -> Enabled {
     Ok(())
@@ -23,20 +22,10 @@ pub(crate) fn can_suspend(_: &Model) -> Enabled {
     if cfg!(windows) { Err("Windows cannot suspend programs") } else { Ok(()) }
 }
 
-fn run_in_progress() -> &'static str {
-    static WORDS: LazyLock<String> =
-        LazyLock::new(|| format!("a run is in progress; {} ends it", CANCEL_ALL.key()));
-    &WORDS
-}
-
 fn nothing_done() -> &'static str {
     static WORDS: LazyLock<String> =
         LazyLock::new(|| format!("the case has not been run yet; {} runs the case", RUN.key()));
     &WORDS
-}
-
-pub(crate) fn has_case(model: &Model) -> Enabled {
-    model.current_case().map(|_| ()).ok_or("there is no case here")
 }
 
 pub(crate) fn has_something_to_clear(model: &Model) -> Enabled {
@@ -57,24 +46,6 @@ pub(crate) fn has_failure(model: &Model) -> Enabled {
     if has { Ok(()) } else { Err("no case here failed") }
 }
 
-pub(crate) fn has_set(model: &Model) -> Enabled {
-    model.current_set().map(|_| ()).ok_or("there is no eval set here")
-}
-
-pub(crate) fn can_run(model: &Model) -> Enabled {
-    if model.run.as_ref().is_some_and(|run| run.is_live()) {
-        return Err(run_in_progress());
-    }
-    has_set(model)
-}
-
-pub(crate) fn can_score(model: &Model) -> Enabled {
-    can_run(model)?;
-    let file = model.current_set().and_then(|set| model.file(set));
-    let adk = file.is_some_and(|file| file.form.is_adk());
-    if adk { Err("the file contains no recorded responses") } else { Ok(()) }
-}
-
 pub(crate) fn can_rerun(model: &Model) -> Enabled {
     if model.run.as_ref().is_some_and(|run| run.is_live()) {
         return Err(run_in_progress());
@@ -83,7 +54,7 @@ pub(crate) fn can_rerun(model: &Model) -> Enabled {
 }
 
 pub(crate) fn has_failing(model: &Model) -> Enabled {
-    if matches!(model.view.screen, Screen::Run) {
+    if model.is_on(Context::Run) {
         let not_passed = model.run.as_ref().is_some_and(|run| run.totals.ended() > run.totals.passed);
         return not_passed.then_some(()).ok_or("no attempt of the run failed");
     }
@@ -114,7 +85,7 @@ pub(crate) fn has_run(model: &Model) -> Enabled {
 
 pub(crate) fn has_judgement(model: &Model) -> Enabled {
     let attempt = model.current_attempt().ok_or("the case has not been run")?;
-    if matches!(model.view.screen, Screen::Case(_)) {
+    if model.open_case().is_some() {
         // The tab itself reports if no judge scored the case.
         return Ok(());
     }
@@ -134,50 +105,22 @@ pub(crate) fn can_judge_again(model: &Model) -> Enabled {
 }
 
 pub(crate) fn has_attempt(model: &Model) -> Enabled {
-    match &model.view.screen {
-        Screen::Case(case) => model.view.outcomes.get(case.at).map(|_| ()).ok_or("the case has not been run"),
-        _ => Err("open a case first"),
+    match model.open_case() {
+        Some(case) => model.view.outcomes.get(case.at).map(|_| ()).ok_or("the case has not been run"),
+        None => Err("open a case first"),
     }
 }
 
 pub(crate) fn has_two_sides(model: &Model) -> Enabled {
-    match model.view.screen {
-        Screen::Comparison(_) => Ok(()),
+    match model.screen_context() {
+        Context::Comparison | Context::ComparedCase => Ok(()),
         _ => has_attempt(model),
     }
 }
 
-pub(crate) fn has_suggestion(model: &Model) -> Enabled {
-    let case = model.shown_case().ok_or("open a case first")?;
-    let none = "no small change of criteria was found with which the case would pass";
-    case.suggestion.as_ref().map(|_| ()).ok_or(none)
-}
-
 pub(crate) fn has_pane_beside(model: &Model) -> Enabled {
-    let wide = case::is_wide(&screens::layout(model));
+    let wide = draw_lines::is_wide(&screen::layout(model));
     wide.then_some(()).ok_or("the screen is too narrow for a side pane")
-}
-
-pub(crate) fn has_differences(model: &Model) -> Enabled {
-    let case = model.shown_case().ok_or("open a case first")?;
-    let body = case.body.as_ref().ok_or("expected and actual are still being compared")?;
-    let any = !body.pieces.is_empty();
-    any.then_some(()).ok_or("expected and actual do not differ here")
-}
-
-fn is_written_here(model: &Model) -> Enabled {
-    let is_in_tree = matches!(model.view.screen, Screen::Browse) && model.view.browse.pane == Pane::Sets;
-    let on_set = matches!(model.view.browse.nodes.get(model.view.browse.node), Some(Node::Set(_)));
-    if is_in_tree && !on_set && model.view.browse.selected.is_empty() {
-        return Err("choose a set in the tree, or go to its cases");
-    }
-    let file = model.current_set().and_then(|set| model.file(set)).ok_or("there is no eval set here")?;
-    is_editable(file)
-        .map_err(|_| "files of this format cannot be edited; evaltrail convert creates an eval set")
-}
-
-pub(crate) fn can_write_set(model: &Model) -> Enabled {
-    is_written_here(model)
 }
 
 /// A captured case is added to the current set or, if there is none, to a new one.
@@ -187,15 +130,15 @@ pub(crate) fn can_capture(model: &Model) -> Enabled {
 
 /// The list of a folder without eval sets has no rows.
 pub(crate) fn has_rows(model: &Model) -> Enabled {
-    let is_empty = matches!(model.view.screen, Screen::Browse) && model.view.browse.nodes.is_empty();
+    let is_empty = model.is_on(Context::Browse) && model.view.browse.nodes.is_empty();
     if is_empty { Err("there are no eval sets here") } else { Ok(()) }
 }
 
 /// Condition for [`OPEN`](super::OPEN).
 pub(crate) fn can_open_here(model: &Model) -> Enabled {
-    match model.view.screen {
-        Screen::Runs(_) => runs::has_run_here(model),
-        Screen::Trends(_) => trends::has_points(model),
+    match model.screen_context() {
+        Context::Runs => runs::has_run_here(model),
+        Context::Trends => trends::has_points(model),
         _ => has_rows(model),
     }
 }
@@ -207,26 +150,10 @@ pub(crate) fn has_no_sets(model: &Model) -> Enabled {
         .ok_or("only where there are no eval sets; `evaltrail demo` opens it from the shell")
 }
 
-pub(crate) fn can_edit(model: &Model) -> Enabled {
-    has_case(model)?;
-    is_written_here(model)
-}
-
-pub(crate) fn can_accept(model: &Model) -> Enabled {
-    is_written_here(model)?;
-    if model.current_case().is_some_and(|case| model.is_superseded(case)) {
-        return Err("the case is being run again; wait for its new result");
-    }
-    if authoring::lacking_answers(model).is_some() {
-        return Ok(());
-    }
-    has_differences(model)
-}
-
 /// Condition for [`ACCEPT`](super::ACCEPT). On the run screen that command opens the case first.
 pub(crate) fn can_accept_here(model: &Model) -> Enabled {
-    match model.view.screen {
-        Screen::Run => on_failed(model),
+    match model.screen_context() {
+        Context::Run => on_failed(model),
         _ => can_accept(model),
     }
 }

@@ -1,8 +1,8 @@
 //! Resolution of keys to commands.
 
 use super::{COMMANDS, Command, PREFIXES};
-use crate::explorer::context::Context;
-use crate::explorer::key::{Key, parse_key};
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::key::{Key, parse_key};
 use std::fmt;
 
 /// The meaning of the keys pressed so far.
@@ -62,7 +62,7 @@ pub fn elsewhere(pressed: &[Key]) -> Vec<String> {
     commands
         .filter_map(|command| {
             let places: Vec<&str> = command.contexts.iter().filter_map(|context| context.screen()).collect();
-            (!places.is_empty()).then(|| format!("{} ({})", command.name, places.join(", ")))
+            (!places.is_empty()).then(|| format!("{} ({})", command.name(), places.join(", ")))
         })
         .collect()
 }
@@ -81,7 +81,7 @@ pub struct KeyConflict {
 
 impl fmt::Display for KeyConflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (one, other) = (COMMANDS[self.first].name, COMMANDS[self.second].name);
+        let (one, other) = (COMMANDS[self.first].name(), COMMANDS[self.second].name());
         match self.keys {
             (first, second) if first == second => write!(f, "{first:?} is both {one:?} and {other:?}"),
             (first, second) => write!(f, "{first:?} is {one:?}, and {second:?} is {other:?}"),
@@ -122,13 +122,13 @@ mod tests {
     fn every_key_can_be_read_and_every_name_is_unique() {
         for (at, command) in COMMANDS.iter().enumerate() {
             for keys in command.keys() {
-                assert!(keys.split(' ').all(|key| parse_key(key).is_some()), "{}", command.name);
+                assert!(keys.split(' ').all(|key| parse_key(key).is_some()), "{}", command.name());
             }
-            assert!(!command.keys().is_empty(), "{}", command.name);
-            let same = COMMANDS[at + 1..]
-                .iter()
-                .find(|other| other.name == command.name && other.contexts.iter().any(|c| command.is_in(*c)));
-            assert!(same.is_none(), "{} is there twice", command.name);
+            assert!(!command.keys().is_empty(), "{}", command.name());
+            let same = COMMANDS[at + 1..].iter().find(|other| {
+                other.name() == command.name() && other.contexts.iter().any(|c| command.is_in(*c))
+            });
+            assert!(same.is_none(), "{} is there twice", command.name());
         }
     }
 
@@ -152,7 +152,7 @@ mod tests {
                 let on_screens = |command: &Command| screens.iter().any(|screen| command.is_in(*screen));
                 let shared = a.keys().iter().find(|key| b.keys().contains(key) && !allowed.contains(key));
                 if let Some(key) = shared.filter(|_| on_screens(a) && on_screens(b)) {
-                    panic!("{key} is both {:?} and {:?}", a.name, b.name);
+                    panic!("{key} is both {:?} and {:?}", a.name(), b.name());
                 }
             }
         }

@@ -1,12 +1,12 @@
 //! The table of commands. Key bindings, hints, help, palette, the manual page and `docs/keys.md` are generated from
 //! it. To add a command, define it in one of the files of this folder and add a line to [`COMMANDS`].
 
-mod authoring;
+pub(crate) mod authoring;
 pub mod bindings;
 mod chatting;
-mod editing;
+pub(crate) mod editing;
 pub mod enabled;
-mod general;
+pub(crate) mod general;
 pub mod keymap;
 mod list;
 mod navigation;
@@ -14,7 +14,7 @@ mod results;
 mod running;
 mod runs;
 mod triage;
-mod what_if;
+pub(crate) mod what_if;
 
 pub use authoring::*;
 pub use chatting::*;
@@ -28,10 +28,13 @@ pub use runs::*;
 pub use triage::*;
 pub use what_if::*;
 
-use super::context::Context;
-use super::effect::Effect;
-use super::model::Model;
-use enabled::{Enabled, always};
+use crate::explorer::shared::command_names::CommandName;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::enabled::Enabled;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::notices::notify;
+use enabled::always;
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -152,22 +155,21 @@ pub enum Access {
 
 /// The fields that most commands share. A command that does not say that it reads is one that changes.
 const BASE: Command = Command {
-    name: "",
+    id: &CommandName { name: "", default_keys: &[] },
     help: "",
     hint: None,
     scope: None,
     group: Group::General,
     access: Access::Changes,
     contexts: &[],
-    default_keys: &[],
     enabled: always,
     run: |_| Vec::new(),
 };
 
 /// A command, started by a key or from the palette.
 pub struct Command {
-    /// Name for the palette, messages and the configuration of keys; unique in each context.
-    pub name: &'static str,
+    /// Its name and keys.
+    pub id: &'static CommandName,
     /// Description, without a full stop.
     pub help: &'static str,
     /// Text in the hints in the bottom line. Commands without one are not shown there.
@@ -180,8 +182,6 @@ pub struct Command {
     pub access: Access,
     /// Where the command is available.
     pub contexts: &'static [Context],
-    /// Default keys, in the notation of [`key::parse_key`]; key sequences are separated by spaces, for example `w m`.
-    pub default_keys: &'static [&'static str],
     /// Whether the command is enabled now.
     pub enabled: fn(&Model) -> Enabled,
     /// Executes the command.
@@ -189,9 +189,19 @@ pub struct Command {
 }
 
 impl Command {
+    /// Name for the palette, messages and the configuration of keys; unique in each context.
+    pub fn name(&self) -> &'static str {
+        self.id.name
+    }
+
+    /// The keys of the command: those from the user's configuration, else the default ones.
+    pub fn keys(&self) -> &'static [&'static str] {
+        self.id.keys()
+    }
+
     /// The first key of the command, for messages that mention it.
-    pub fn key(&'static self) -> &'static str {
-        self.keys().first().copied().unwrap_or_default()
+    pub fn key(&self) -> &'static str {
+        self.id.key()
     }
 
     /// Whether the command is enabled now. In a past run, commands that change something are not.
@@ -200,6 +210,14 @@ impl Command {
             return Err(only_read());
         }
         (self.enabled)(model)
+    }
+
+    /// Runs the command if it is enabled, otherwise shows why it is not.
+    pub(crate) fn start(&self, model: &mut Model) -> Vec<Effect> {
+        match self.is_enabled(model) {
+            Ok(()) => (self.run)(model),
+            Err(why) => notify(model, format!("{}: {why}", self.name()), false),
+        }
     }
 
     /// Whether the command is available in a context.
@@ -216,13 +234,13 @@ fn only_read() -> &'static str {
 
 impl PartialEq for Command {
     fn eq(&self, other: &Command) -> bool {
-        self.name == other.name
+        std::ptr::eq(self.id, other.id)
     }
 }
 
 impl fmt::Debug for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Command({})", self.name)
+        write!(f, "Command({})", self.id.name)
     }
 }
 
@@ -234,7 +252,7 @@ pub fn hint_keys(command: &'static Command) -> String {
 /// A hint such as "u undo"; `None` if the command is not available or not enabled on this screen.
 pub fn hint(model: &Model, command: &'static Command) -> Option<String> {
     let can_be_given = command.is_in(model.screen_context()) && command.is_enabled(model).is_ok();
-    can_be_given.then(|| format!("{} {}", command.key(), command.name))
+    can_be_given.then(|| format!("{} {}", command.key(), command.id.name))
 }
 
 /// Prefix keys, with the common name of the commands behind them.

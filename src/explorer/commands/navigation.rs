@@ -3,32 +3,36 @@
 // Each command is documented by its `help`.
 #![allow(missing_docs)]
 
-use super::enabled::{can_open_here, has_attempt, has_differences, has_failing, has_pane_beside, has_rows};
+use super::enabled::{can_open_here, has_attempt, has_failing, has_pane_beside, has_rows};
 use super::{ANY_SCREEN, Access, Command, Group, LIST_OR_CASE, ONE_CASE, SCREENS, SCROLLED};
-use crate::explorer::context::Context;
+use crate::explorer::authoring::conditions::has_differences;
+use crate::explorer::case_list::listing;
 use crate::explorer::dialogs;
-use crate::explorer::effect::Effect;
-use crate::explorer::model::{Model, Screen};
-use crate::explorer::motion::Motion;
-use crate::explorer::screens::{self, browse, case, comparison, run};
+use crate::explorer::screens::{browse, comparison, run};
+use crate::explorer::shared::command_names::CommandName;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::{command_names, screen};
+use crate::explorer::shown_case::movement;
 
 /// The fields that the commands of this file share.
 const BASE: Command = Command { group: Group::Move, ..super::BASE };
 
 pub static OPEN: Command = Command {
-    name: "open",
+    id: &CommandName { name: "open", default_keys: &["enter"] },
     help: "open the case or run under the cursor, or watch the attempt in flight",
     hint: Some("open"),
     access: Access::Reads,
     contexts: &[Context::Browse, Context::Run, Context::Runs, Context::Trends, Context::Comparison],
-    default_keys: &["enter"],
     enabled: can_open_here,
-    run: screens::open,
+    run: screen::open,
     ..BASE
 };
 
 pub static BACK: Command = Command {
-    name: "back",
+    id: &command_names::BACK,
     help: "go back",
     hint: Some("back"),
     access: Access::Reads,
@@ -44,238 +48,218 @@ pub static BACK: Command = Command {
         Context::Reading,
         Context::Edit,
     ],
-    default_keys: &["esc", "q"],
-    run: screens::back,
+    run: screen::back,
     ..BASE
 };
 
 pub static UP: Command = Command {
-    name: "up",
+    id: &CommandName { name: "up", default_keys: &["up", "k"] },
     help: "up one line",
     access: Access::Reads,
     contexts: SCROLLED,
-    default_keys: &["up", "k"],
-    run: |model| screens::scroll(model, Motion::Up),
+    run: |model| screen::scroll(model, Motion::Up),
     ..BASE
 };
 
 pub static DOWN: Command = Command {
-    name: "down",
+    id: &command_names::DOWN,
     help: "down one line",
     access: Access::Reads,
     contexts: SCROLLED,
-    default_keys: &["down", "j"],
-    run: |model| screens::scroll(model, Motion::Down),
+    run: |model| screen::scroll(model, Motion::Down),
     ..BASE
 };
 
 pub static PAGE_UP: Command = Command {
-    name: "page up",
+    id: &CommandName { name: "page up", default_keys: &["pgup", "ctrl-b"] },
     help: "up one page",
     access: Access::Reads,
     contexts: SCROLLED,
-    default_keys: &["pgup", "ctrl-b"],
-    run: |model| screens::scroll(model, Motion::PageUp),
+    run: |model| screen::scroll(model, Motion::PageUp),
     ..BASE
 };
 
 pub static PAGE_DOWN: Command = Command {
-    name: "page down",
+    id: &command_names::PAGE_DOWN,
     help: "down one page",
     access: Access::Reads,
     contexts: SCROLLED,
-    default_keys: &["pgdn", "ctrl-f"],
-    run: |model| screens::scroll(model, Motion::PageDown),
+    run: |model| screen::scroll(model, Motion::PageDown),
     ..BASE
 };
 
 pub static BESIDE_UP: Command = Command {
-    name: "side pane up",
+    id: &CommandName { name: "side pane up", default_keys: &["ctrl-u"] },
     help: "the pane beside the comparison: up one page",
     access: Access::Reads,
     contexts: ONE_CASE,
-    default_keys: &["ctrl-u"],
     enabled: has_pane_beside,
     run: |model| beside(model, Motion::PageUp),
     ..BASE
 };
 
 pub static BESIDE_DOWN: Command = Command {
-    name: "side pane down",
+    id: &CommandName { name: "side pane down", default_keys: &["ctrl-d"] },
     help: "the pane beside the comparison: down one page",
     access: Access::Reads,
     contexts: ONE_CASE,
-    default_keys: &["ctrl-d"],
     enabled: has_pane_beside,
     run: |model| beside(model, Motion::PageDown),
     ..BASE
 };
 
 pub static TOP: Command = Command {
-    name: "top",
+    id: &CommandName { name: "top", default_keys: &["home", "g"] },
     help: "to the first line",
     access: Access::Reads,
     contexts: SCROLLED,
-    default_keys: &["home", "g"],
-    run: |model| screens::scroll(model, Motion::Top),
+    run: |model| screen::scroll(model, Motion::Top),
     ..BASE
 };
 
 pub static BOTTOM: Command = Command {
-    name: "bottom",
+    id: &CommandName { name: "bottom", default_keys: &["end", "G"] },
     help: "to the last line",
     access: Access::Reads,
     contexts: SCROLLED,
-    default_keys: &["end", "G"],
-    run: |model| screens::scroll(model, Motion::Bottom),
+    run: |model| screen::scroll(model, Motion::Bottom),
     ..BASE
 };
 
 pub static LEFT: Command = Command {
-    name: "left",
+    id: &command_names::LEFT,
     help: "to the sets; in a case, to the previous turn",
     access: Access::Reads,
     contexts: LIST_OR_CASE,
-    default_keys: &["left", "h"],
     run: |model| sideways(model, false),
     ..BASE
 };
 
 pub static RIGHT: Command = Command {
-    name: "right",
+    id: &command_names::RIGHT,
     help: "to the cases; in a case, to the next turn",
     access: Access::Reads,
     contexts: LIST_OR_CASE,
-    default_keys: &["right", "l"],
     run: |model| sideways(model, true),
     ..BASE
 };
 
 pub static SWITCH_PANE: Command = Command {
-    name: "switch pane",
+    id: &CommandName { name: "switch pane", default_keys: &["tab"] },
     help: "to the other pane; in a case, to the next tab",
     hint: Some("other pane"),
     access: Access::Reads,
     contexts: &[Context::Browse, Context::Case, Context::Queue, Context::Run, Context::Comparison],
-    default_keys: &["tab"],
     enabled: has_rows,
     run: switch_pane,
     ..BASE
 };
 
 pub static NEXT_FAILING: Command = Command {
-    name: "next failing",
+    id: &command_names::NEXT_FAILING,
     help: "go to the next case that did not pass",
     hint: Some("next failing"),
     access: Access::Reads,
     contexts: SCREENS,
-    default_keys: &["n"],
     enabled: has_failing,
     run: |model| failing(model, true),
     ..BASE
 };
 
 pub static PREVIOUS_FAILING: Command = Command {
-    name: "previous failing",
+    id: &command_names::PREVIOUS_FAILING,
     help: "go to the previous case that did not pass",
     access: Access::Reads,
     contexts: SCREENS,
-    default_keys: &["N"],
     enabled: has_failing,
     run: |model| failing(model, false),
     ..BASE
 };
 
 pub static NEXT_DIFFERENCE: Command = Command {
-    name: "next difference",
+    id: &CommandName { name: "next difference", default_keys: &["]"] },
     help: "go to the next difference",
     access: Access::Reads,
     contexts: ONE_CASE,
-    default_keys: &["]"],
     enabled: has_differences,
-    run: |model| case::difference(model, 1),
+    run: |model| movement::difference(model, 1),
     ..BASE
 };
 
 pub static PREVIOUS_DIFFERENCE: Command = Command {
-    name: "previous difference",
+    id: &CommandName { name: "previous difference", default_keys: &["["] },
     help: "go to the previous difference",
     access: Access::Reads,
     contexts: ONE_CASE,
-    default_keys: &["["],
     enabled: has_differences,
-    run: |model| case::difference(model, -1),
+    run: |model| movement::difference(model, -1),
     ..BASE
 };
 
 pub static NEXT_ATTEMPT: Command = Command {
-    name: "next attempt",
+    id: &command_names::NEXT_ATTEMPT,
     help: "show the next repetition of the case",
     access: Access::Reads,
     contexts: ONE_CASE,
-    default_keys: &["."],
     enabled: has_attempt,
-    run: |model| case::attempt(model, 1),
+    run: |model| movement::attempt(model, 1),
     ..BASE
 };
 
 pub static PREVIOUS_ATTEMPT: Command = Command {
-    name: "previous attempt",
+    id: &command_names::PREVIOUS_ATTEMPT,
     help: "show the previous repetition of the case",
     access: Access::Reads,
     contexts: ONE_CASE,
-    default_keys: &[","],
     enabled: has_attempt,
-    run: |model| case::attempt(model, -1),
+    run: |model| movement::attempt(model, -1),
     ..BASE
 };
 
 pub static JUMP: Command = Command {
-    name: "find case",
+    id: &CommandName { name: "find case", default_keys: &["f", "ctrl-p"] },
     help: "find any case by some letters of its name",
     access: Access::Reads,
     contexts: ANY_SCREEN,
-    default_keys: &["f", "ctrl-p"],
     run: dialogs::jump::open,
     ..BASE
 };
 
 fn sideways(model: &mut Model, right: bool) -> Vec<Effect> {
-    match model.view.screen {
-        Screen::Case(_) => case::turn(model, if right { 1 } else { -1 }),
+    match model.screen_context() {
+        Context::Case | Context::Queue => movement::turn(model, if right { 1 } else { -1 }),
         _ => browse::focus(model, right),
     }
 }
 
 fn beside(model: &mut Model, motion: Motion) -> Vec<Effect> {
-    case::scroll_beside(model, motion);
+    movement::scroll_beside(model, motion);
     Vec::new()
 }
 
 fn switch_pane(model: &mut Model) -> Vec<Effect> {
-    match model.view.screen {
-        Screen::Run => run::switch_pane(model),
-        Screen::Case(_) => case::next_tab(model),
-        Screen::Comparison(_) => comparison::switch_pane(model),
+    match model.screen_context() {
+        Context::Run => run::switch_pane(model),
+        Context::Case | Context::Queue => movement::next_tab(model),
+        Context::Comparison | Context::ComparedCase => comparison::switch_pane(model),
         _ => browse::switch_pane(model),
     }
 }
 
 fn failing(model: &mut Model, forward: bool) -> Vec<Effect> {
-    match model.view.screen {
-        Screen::Case(_) => case::next_failing(model, forward),
-        Screen::Run => run::next_failing(model, forward),
-        _ => browse::next_failing(model, forward),
+    match model.screen_context() {
+        Context::Case | Context::Queue => movement::next_failing(model, forward),
+        Context::Run => run::next_failing(model, forward),
+        _ => listing::next_failing(model, forward),
     }
 }
 
 pub static NEXT_TRAJECTORY: Command = Command {
-    name: "next trajectory",
+    id: &CommandName { name: "next trajectory", default_keys: &[">"] },
     help: "show the next repetition in which the agent did something else; repetitions with the same letter did the same",
     access: Access::Reads,
     contexts: ONE_CASE,
-    default_keys: &[">"],
     enabled: has_attempt,
-    run: case::next_trajectory,
+    run: movement::next_trajectory,
     ..BASE
 };

@@ -1,13 +1,13 @@
 //! Agreement between judges and people for each metric or rubric: counts and Cohen's kappa.
 
-use super::Dialog;
-use crate::explorer::commands::{BACK, VERDICT};
-use crate::explorer::context::Context;
-use crate::explorer::effect::Effect;
-use crate::explorer::layout::Layout;
-use crate::explorer::model::Model;
-use crate::explorer::motion::Motion;
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::shared::command_names::{BACK, VERDICT};
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::dialog;
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::layout::Layout;
+use crate::explorer::shared::model::{Dialog, Model};
+use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::over;
 use crate::explorer::widgets::text::{put, put_right};
 use crate::metrics::{Agreement, agreements};
@@ -27,7 +27,7 @@ pub struct AgreementTable {
 
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let lines = agreements(&model.verdicts);
-    super::open(model, AgreementTable { lines, scroll: 0 })
+    dialog::open(model, AgreementTable { lines, scroll: 0 })
 }
 
 impl Dialog for AgreementTable {

@@ -1,19 +1,19 @@
 //! Failures by cause: a row for each group of failures that share one, and below it a row for each nested group.
 //! Choosing a row lists its cases.
 
-use super::Dialog;
 use crate::domain::{EndedAttempt, Status, clean_line};
-use crate::explorer::case_ref::CaseRef;
-use crate::explorer::effect::{Effect, ResultEffect};
-use crate::explorer::key::{Key, KeyCode};
-use crate::explorer::layout::Layout;
-use crate::explorer::model::Model;
-use crate::explorer::motion::Motion;
-use crate::explorer::screens::browse::causes::CauseGroup;
-use crate::explorer::screens::browse::state::{NarrowedTo, Narrowing, Pane};
-use crate::explorer::screens::browse::{groups_here, narrow};
-use crate::explorer::theme::{Role, Theme};
-use crate::explorer::ticket::Ticket;
+use crate::explorer::case_list::causes::CauseGroup;
+use crate::explorer::case_list::listing::{groups_here, narrow};
+use crate::explorer::shared::case_list::{NarrowedTo, Narrowing, Pane};
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::dialog;
+use crate::explorer::shared::effect::{Effect, ResultEffect};
+use crate::explorer::shared::key::{Key, KeyCode};
+use crate::explorer::shared::layout::Layout;
+use crate::explorer::shared::model::{Dialog, Model};
+use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::theme::{Role, Theme};
+use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::widgets::picker::{Picker, pick_with_note};
 use crate::explorer::widgets::text::{put, put_right};
 use crate::metrics::{WhatIf, common_relaxation};
@@ -85,7 +85,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let chosen = model.view.browse.narrowing.as_ref().map(|narrowing| &narrowing.what);
     let now = list.picker.found.iter().position(|(at, _)| Some(&list.groups[*at].what) == chosen);
     list.picker.cursor = now.unwrap_or(0);
-    super::open(model, list);
+    dialog::open(model, list);
     vec![Effect::Results(ResultEffect::RelaxGroups(ticket, failing))]
 }
 

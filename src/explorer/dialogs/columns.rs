@@ -1,13 +1,13 @@
 //! The dialog for the visible columns and the order of the list.
 
-use super::Dialog;
-use crate::explorer::effect::Effect;
-use crate::explorer::layout::Layout;
-use crate::explorer::model::Model;
-use crate::explorer::motion::Motion;
-use crate::explorer::screens::browse::columns::Column;
-use crate::explorer::screens::browse::{order_by, toggle_column};
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::case_list::listing::{order_by, toggle_column};
+use crate::explorer::shared::dialog;
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::layout::Layout;
+use crate::explorer::shared::list_columns::Column;
+use crate::explorer::shared::model::{Dialog, Model};
+use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::over;
 use crate::explorer::widgets::text::put;
 use ratatui::buffer::Buffer;
@@ -23,7 +23,7 @@ pub struct ColumnPicker {
 }
 
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    super::open(model, ColumnPicker::default())
+    dialog::open(model, ColumnPicker::default())
 }
 
 impl Dialog for ColumnPicker {

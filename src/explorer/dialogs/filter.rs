@@ -1,13 +1,13 @@
 //! The line in which the filter of the list is typed. It is applied with every key.
 
-use super::Dialog;
-use super::line::{draw_line, example_or_keys};
 use crate::domain::Query;
-use crate::explorer::effect::Effect;
-use crate::explorer::layout::Layout;
-use crate::explorer::model::Model;
-use crate::explorer::screens::browse;
-use crate::explorer::theme::Theme;
+use crate::explorer::case_list::listing;
+use crate::explorer::prompts::line::{draw_line, example_or_keys};
+use crate::explorer::shared::dialog;
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::layout::Layout;
+use crate::explorer::shared::model::{Dialog, Model};
+use crate::explorer::shared::theme::Theme;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Position;
 use tui_input::{Input, InputRequest};
@@ -27,7 +27,7 @@ pub struct FilterLine {
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let before = model.view.browse.filter.clone();
     let input = Input::new(before.clone());
-    super::open(model, FilterLine { input, wrong: None, before })
+    dialog::open(model, FilterLine { input, wrong: None, before })
 }
 
 impl Dialog for FilterLine {
@@ -37,7 +37,7 @@ impl Dialog for FilterLine {
         let typed = self.input.value();
         self.wrong = match Query::parse(typed) {
             Ok(query) => {
-                browse::set_filter(model, typed.to_string(), query);
+                listing::set_filter(model, typed.to_string(), query);
                 None
             }
             Err(error) => Some(error.to_string()),
@@ -47,7 +47,7 @@ impl Dialog for FilterLine {
     /// Restores the filter as it was when the line was opened.
     fn cancel(&mut self, model: &mut Model) {
         if let Ok(query) = Query::parse(&self.before) {
-            browse::set_filter(model, self.before.clone(), query);
+            listing::set_filter(model, self.before.clone(), query);
         }
     }
 

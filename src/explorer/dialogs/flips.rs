@@ -1,14 +1,15 @@
 //! The list of cases whose status a what-if changes.
 
-use super::{Dialog, jump};
-use crate::explorer::case_ref::CaseRef;
-use crate::explorer::effect::Effect;
-use crate::explorer::layout::Layout;
-use crate::explorer::model::Model;
-use crate::explorer::motion::Motion;
-use crate::explorer::theme::Theme;
-use crate::explorer::what_if::Flip;
-use crate::explorer::widgets::picker::{Picker, pick};
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::dialog;
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::layout::Layout;
+use crate::explorer::shared::model::{Dialog, Model};
+use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::theme::Theme;
+use crate::explorer::shared::trial::Flip;
+use crate::explorer::shown_case::refresh::go_to;
+use crate::explorer::widgets::picker::{Picker, follow, pick};
 use crate::explorer::widgets::text::put;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -29,7 +30,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         (flip.case, format!("{set} › {}   {from} → {to}", model.eval_id(flip.case)))
     };
     let picker = Picker::new(flips.iter().map(words).collect());
-    super::open(model, ChangedCases { picker })
+    dialog::open(model, ChangedCases { picker })
 }
 
 impl Dialog for ChangedCases {
@@ -39,7 +40,7 @@ impl Dialog for ChangedCases {
 
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
         if let Some(case) = self.picker.chosen() {
-            jump::go_to(model, case);
+            go_to(model, case);
         }
         Some(Vec::new())
     }
@@ -52,7 +53,7 @@ impl Dialog for ChangedCases {
     }
 
     fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
-        jump::follow(&mut self.picker, new);
+        follow(&mut self.picker, new);
         true
     }
 }

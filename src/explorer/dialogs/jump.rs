@@ -1,16 +1,14 @@
 //! Fuzzy search for a case of the workspace.
 
-use super::Dialog;
-use crate::domain::Query;
-use crate::explorer::case_ref::CaseRef;
-use crate::explorer::effect::Effect;
-use crate::explorer::layout::Layout;
-use crate::explorer::model::Model;
-use crate::explorer::motion::Motion;
-use crate::explorer::screens::case::state::CaseOrigin;
-use crate::explorer::screens::{browse, case};
-use crate::explorer::theme::Theme;
-use crate::explorer::widgets::picker::{Picker, pick};
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::dialog;
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::layout::Layout;
+use crate::explorer::shared::model::{Dialog, Model};
+use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::theme::Theme;
+use crate::explorer::shown_case::refresh::go_to;
+use crate::explorer::widgets::picker::{Picker, follow, pick};
 use crate::explorer::widgets::text::put;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -27,36 +25,7 @@ pub struct CaseFinder {
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let mut finder = CaseFinder { picker: Picker::new(Vec::new()) };
     finder.find(model);
-    super::open(model, finder)
-}
-
-/// Opens any case of the workspace: lists its set, and clears the filter if it hides the case.
-pub(super) fn go_to(model: &mut Model, case: CaseRef) {
-    if let Some(node) = browse::node_of_set(model, case.set) {
-        browse::choose_node(model, node);
-    }
-    if !model.view.browse.visible.contains(&case) && model.view.browse.narrowing.is_some() {
-        browse::narrow(model, None);
-    }
-    if !model.view.browse.visible.contains(&case) {
-        browse::set_filter(model, String::new(), Query::default());
-    }
-    case::open(model, case, CaseOrigin::List);
-}
-
-/// Repeats an open search after a file was loaded.
-pub(crate) fn find_again(model: &mut Model) {
-    let Some(mut finder) = model.take_dialog::<CaseFinder>() else { return };
-    let cursor = finder.picker.cursor;
-    finder.find(model);
-    finder.picker.cursor = cursor.min(finder.picker.found.len().saturating_sub(1));
-    model.view.open_dialog = Some(Box::new(finder));
-}
-
-/// Updates listed cases whose positions changed. Cases that no longer exist are removed.
-pub(super) fn follow(picker: &mut Picker<CaseRef>, new: &dyn Fn(CaseRef) -> Option<CaseRef>) {
-    picker.found.retain_mut(|(case, _)| new(*case).map(|now| *case = now).is_some());
-    picker.cursor = picker.cursor.min(picker.found.len().saturating_sub(1));
+    dialog::open(model, finder)
 }
 
 impl CaseFinder {
@@ -79,6 +48,12 @@ impl Dialog for CaseFinder {
 
     fn scroll(&mut self, _: &mut Model, motion: Motion) {
         self.picker.scroll(motion);
+    }
+
+    fn on_set_loaded(&mut self, model: &Model) {
+        let cursor = self.picker.cursor;
+        self.find(model);
+        self.picker.cursor = cursor.min(self.picker.found.len().saturating_sub(1));
     }
 
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {

@@ -1,16 +1,16 @@
 //! The message log: all notices so far, newest first.
 
-use super::Dialog;
 use crate::diff::{Line, Span, wrap_line};
 use crate::domain::clean_line;
-use crate::explorer::commands::BACK;
-use crate::explorer::context::Context;
-use crate::explorer::effect::Effect;
-use crate::explorer::layout::Layout;
-use crate::explorer::model::{Model, Notice};
-use crate::explorer::motion::Motion;
-use crate::explorer::screens::layout;
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::shared::command_names::BACK;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::dialog;
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::layout::Layout;
+use crate::explorer::shared::model::{Dialog, Model, Notice};
+use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::screen::layout;
+use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::scrolled;
 use crate::explorer::widgets::text::put_spans;
 use ratatui::buffer::Buffer;
@@ -25,7 +25,7 @@ pub struct MessageLog {
 }
 
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    super::open(model, MessageLog::default())
+    dialog::open(model, MessageLog::default())
 }
 
 /// The wrapped lines, each with whether it belongs to an error.

@@ -1,13 +1,13 @@
 //! The catalog of metrics: what each needs, computes and means.
 
-use super::Dialog;
 use crate::diff::{Line, Span, wrap_line};
-use crate::explorer::effect::Effect;
-use crate::explorer::layout::Layout;
-use crate::explorer::model::Model;
-use crate::explorer::motion::Motion;
-use crate::explorer::screens::layout;
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::shared::dialog;
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::layout::Layout;
+use crate::explorer::shared::model::{Dialog, Model};
+use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::screen::layout;
+use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::picker::{Picker, pick};
 use crate::explorer::widgets::scrolled;
 use crate::explorer::widgets::text::{put, put_spans};
@@ -43,7 +43,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let name = name.split(':').next();
     let at = list.picker.found.iter().position(|(known, _)| Some(*known) == name);
     list.picker.cursor = at.unwrap_or(0);
-    super::open(model, list)
+    dialog::open(model, list)
 }
 
 impl MetricCatalog {

@@ -1,12 +1,12 @@
 //! The choice of the set to which cases are moved, or to whose folder a set is moved.
 
-use super::Dialog;
 use crate::explorer::authoring::sets;
-use crate::explorer::effect::Effect;
-use crate::explorer::layout::Layout;
-use crate::explorer::model::Model;
-use crate::explorer::motion::Motion;
-use crate::explorer::theme::Theme;
+use crate::explorer::shared::dialog;
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::layout::Layout;
+use crate::explorer::shared::model::{Dialog, Model};
+use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::theme::Theme;
 use crate::explorer::widgets::picker::{Picker, pick};
 use crate::explorer::widgets::text::put;
 use ratatui::buffer::Buffer;
@@ -23,7 +23,7 @@ pub struct SetPicker {
 
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let picker = Picker::new(sets::targets(model));
-    super::open(model, SetPicker { picker })
+    dialog::open(model, SetPicker { picker })
 }
 
 impl Dialog for SetPicker {

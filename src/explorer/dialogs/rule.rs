@@ -1,13 +1,13 @@
 //! The line in which a rule for comparing calls is typed, to be tried as a what-if.
 
-use super::Dialog;
-use super::line::draw_line;
 use crate::domain::{COMPARISONS, MatchRule, ToolCall};
-use crate::explorer::effect::Effect;
-use crate::explorer::key::{Key, KeyCode};
-use crate::explorer::layout::Layout;
-use crate::explorer::model::Model;
-use crate::explorer::theme::Theme;
+use crate::explorer::prompts::line::draw_line;
+use crate::explorer::shared::dialog;
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::key::{Key, KeyCode};
+use crate::explorer::shared::layout::Layout;
+use crate::explorer::shared::model::{Dialog, Model};
+use crate::explorer::shared::theme::Theme;
 use crate::explorer::what_if;
 use crate::metrics::argument_paths;
 use ratatui::buffer::Buffer;
@@ -46,7 +46,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     for turn in attempt.iter().flat_map(|attempt| attempt.expected.iter().chain(attempt.actual.iter())) {
         turn.calls().into_iter().for_each(|call| line.know(call));
     }
-    super::open(model, line)
+    dialog::open(model, line)
 }
 
 impl RuleLine {

@@ -1,18 +1,19 @@
 //! Options for one run: agent, judge, criteria, how often, and which of the cases. What was chosen is remembered until
 //! evaltrail ends; a run without this dialog takes what is configured.
 
-use super::Dialog;
 use crate::domain::{Gate, Query, StubMode, clean_line};
-use crate::explorer::agent_line::AgentLine;
-use crate::explorer::case_ref::CaseRef;
-use crate::explorer::commands::RUN_WITH;
-use crate::explorer::effect::{Against, Effect, RunOverrides, SetEffect};
-use crate::explorer::key::{Key, KeyCode};
-use crate::explorer::layout::Layout;
-use crate::explorer::model::Model;
-use crate::explorer::motion::Motion;
-use crate::explorer::screens::{browse, run};
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::case_list::listing;
+use crate::explorer::running::start;
+use crate::explorer::screens::run;
+use crate::explorer::shared::agent_line::AgentLine;
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::dialog;
+use crate::explorer::shared::effect::{Against, Effect, RunOverrides, SetEffect};
+use crate::explorer::shared::key::{Key, KeyCode};
+use crate::explorer::shared::layout::Layout;
+use crate::explorer::shared::model::{Dialog, Model};
+use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::over;
 use crate::explorer::widgets::text::put;
 use crate::explorer::widgets::text_field::text_field;
@@ -130,10 +131,10 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         RunOption::Filter => chosen.filter.clone(),
     };
     let fields = RunOption::ALL.map(|option| (option, Input::new(value(option)))).to_vec();
-    let cases = run::cases_in_scope(model);
+    let cases = start::cases_in_scope(model);
     let agents = model.agents.clone();
     let form = RunOptionsForm { fields, cursor: 0, is_typed: false, cases, agents, wrong: None };
-    let mut effects = super::open(model, form);
+    let mut effects = dialog::open(model, form);
     effects.push(Effect::Sets(SetEffect::ListAgents));
     effects
 }
@@ -180,7 +181,7 @@ impl RunOptionsForm {
     /// The cases that would run, or why the filter leaves none.
     fn chosen_cases(&self, model: &Model) -> Result<Vec<CaseRef>, String> {
         let query = Query::parse(self.value(RunOption::Filter)).map_err(|error| error.to_string())?;
-        let cases = browse::filtered(model, &self.cases, &query);
+        let cases = listing::filtered(model, &self.cases, &query);
         let none = || format!("the filter matches none of {} cases", self.cases.len());
         if cases.is_empty() && !self.cases.is_empty() { Err(none()) } else { Ok(cases) }
     }
@@ -316,11 +317,11 @@ impl Dialog for RunOptionsForm {
     }
 
     fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
-        super::follow_all(&mut self.cases, new)
+        dialog::follow_all(&mut self.cases, new)
     }
 
     fn draw(&self, model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-        let scope = RUN_WITH.scope.map(|scope| scope(model)).unwrap_or_default();
+        let scope = start::scope(model);
         let title = format!("run {scope}   enter run, esc cancel");
         let inner = over(areas.body, WIDTH, self.fields.len() as u16 + 3, &title, theme, buffer);
         let rows = usize::from(inner.height.saturating_sub(1)).max(1);

@@ -1,15 +1,15 @@
 //! Mean, standard deviation and distribution of each metric over the selected or listed cases.
 
-use super::Dialog;
 use crate::domain::{clean_line, score_text};
-use crate::explorer::case_ref::CaseRef;
-use crate::explorer::commands::BACK;
-use crate::explorer::context::Context;
-use crate::explorer::effect::Effect;
-use crate::explorer::layout::Layout;
-use crate::explorer::model::Model;
-use crate::explorer::motion::Motion;
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::command_names::BACK;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::dialog;
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::layout::Layout;
+use crate::explorer::shared::model::{Dialog, Model};
+use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::over;
 use crate::explorer::widgets::text::{put, put_right};
 use crate::metrics::{Aggregate, aggregates_by_case};
@@ -44,7 +44,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         false => of,
     };
     let lines = aggregates_by_case(attempts).into_iter().map(titled).collect();
-    super::open(model, StatisticsTable { lines, scroll: 0 })
+    dialog::open(model, StatisticsTable { lines, scroll: 0 })
 }
 
 /// The metrics that the runs of the cases' results compute in different ways, as far as the runs are known.

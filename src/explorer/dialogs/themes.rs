@@ -1,12 +1,11 @@
 //! The theme picker. The theme under the cursor is applied immediately; `enter` keeps it.
 
-use super::Dialog;
-use crate::explorer::effect::Effect;
-use crate::explorer::global;
-use crate::explorer::layout::Layout;
-use crate::explorer::model::Model;
-use crate::explorer::motion::Motion;
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::layout::Layout;
+use crate::explorer::shared::model::{Dialog, Model};
+use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::theme::{Role, Theme};
+use crate::explorer::shared::{dialog, notices};
 use crate::explorer::widgets::over;
 use crate::explorer::widgets::text::put;
 use ratatui::buffer::Buffer;
@@ -27,7 +26,7 @@ pub struct ThemePicker {
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let names: Vec<&'static str> = Theme::names().collect();
     let cursor = names.iter().position(|name| *name == model.theme).unwrap_or(0);
-    super::open(model, ThemePicker { names, cursor, before: model.theme.clone() })
+    dialog::open(model, ThemePicker { names, cursor, before: model.theme.clone() })
 }
 
 impl Dialog for ThemePicker {
@@ -37,7 +36,7 @@ impl Dialog for ThemePicker {
     }
 
     fn choose(&mut self, model: &mut Model) -> Option<Vec<Effect>> {
-        Some(global::notify(model, format!("theme {}", self.names[self.cursor]), false))
+        Some(notices::notify(model, format!("theme {}", self.names[self.cursor]), false))
     }
 
     fn cancel(&mut self, model: &mut Model) {

@@ -1,18 +1,17 @@
 //! Variants: other trajectories that are allowed for a case. They are chosen from actual attempts and saved next to
 //! the file.
 
-use super::Dialog;
 use crate::domain::{Invocation, Trajectory, Variant, value_text};
 use crate::explorer::authoring::notes::notes_job;
+use crate::explorer::authoring::proposal::Proposal;
 use crate::explorer::authoring::show;
-use crate::explorer::case_ref::CaseRef;
-use crate::explorer::dialogs::proposal::Proposal;
-use crate::explorer::effect::Effect;
-use crate::explorer::global;
-use crate::explorer::layout::Layout;
-use crate::explorer::model::Model;
-use crate::explorer::motion::Motion;
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::layout::Layout;
+use crate::explorer::shared::model::{Dialog, Model};
+use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::theme::{Role, Theme};
+use crate::explorer::shared::{dialog, notices};
 use crate::explorer::widgets::picker::{Picker, pick};
 use crate::explorer::widgets::text::put;
 use crate::metrics::candidates;
@@ -45,7 +44,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let seen = seen(model, case);
     if allowed.is_empty() && seen.is_empty() {
         let why = "no other trajectory yet: run or repeat the case; trajectories that differ are listed here";
-        return global::notify(model, why.into(), false);
+        return notices::notify(model, why.into(), false);
     }
     let listed = allowed.iter().enumerate().map(|(at, variant)| {
         (VariantItem::Allowed(at), format!("{}   {}", variant.name, words(&variant.turns)))
@@ -55,7 +54,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         .enumerate()
         .map(|(at, (turns, count))| (VariantItem::Seen(at), format!("seen {count}×   {}", words(turns))));
     let found = listed.chain(candidates).collect();
-    super::open(model, VariantList { case, picker: Picker::new(found) })
+    dialog::open(model, VariantList { case, picker: Picker::new(found) })
 }
 
 fn allowed(model: &Model, case: CaseRef) -> Vec<Variant> {
@@ -122,7 +121,7 @@ fn choose(model: &mut Model, case: CaseRef, item: VariantItem) -> Vec<Effect> {
             show(model, proposal)
         }
         Ok(None) => Vec::new(),
-        Err(why) => global::notify(model, why, true),
+        Err(why) => notices::notify(model, why, true),
     }
 }
 

@@ -1,15 +1,13 @@
 //! The form in which the user gives verdicts on the metrics and rubrics of an attempt.
 
-use super::Dialog;
 use crate::domain::{Attempt, HumanVerdict, MetricResult, Status};
-use crate::explorer::effect::Effect;
-use crate::explorer::effect::ResultEffect;
-use crate::explorer::global;
-use crate::explorer::key::{Key, KeyCode};
-use crate::explorer::layout::Layout;
-use crate::explorer::model::{Model, Screen};
-use crate::explorer::motion::Motion;
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::shared::effect::{Effect, ResultEffect};
+use crate::explorer::shared::key::{Key, KeyCode};
+use crate::explorer::shared::layout::Layout;
+use crate::explorer::shared::model::{Dialog, Model};
+use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::theme::{Role, Theme};
+use crate::explorer::shared::{dialog, notices};
 use crate::explorer::widgets::over;
 use crate::explorer::widgets::text::put;
 use crate::explorer::widgets::text_field::text_field;
@@ -22,7 +20,7 @@ const WIDTH: u16 = 110;
 const NOTE_BESIDE_FROM: u16 = 70;
 
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    let (Screen::Case(case), Some(attempt)) = (&model.view.screen, model.shown_attempt()) else {
+    let (Some(case), Some(attempt)) = (model.open_case(), model.shown_attempt()) else {
         return Vec::new();
     };
     let run_id = model.view.outcomes.get(case.at).map(|outcome| outcome.run.id.as_str()).unwrap_or_default();
@@ -30,9 +28,9 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     match attempt.read() {
         Ok(attempt) => {
             let items = verdict_items(&attempt, run_id, file, &model.verdicts);
-            super::open(model, VerdictForm { items, cursor: 0 })
+            dialog::open(model, VerdictForm { items, cursor: 0 })
         }
-        Err(why) => global::notify(model, format!("the attempt cannot be read: {why}"), true),
+        Err(why) => notices::notify(model, format!("the attempt cannot be read: {why}"), true),
     }
 }
 
@@ -147,7 +145,7 @@ impl Dialog for VerdictForm {
             [one] => format!("your verdict on {} is saved", one.rubric_id.as_ref().unwrap_or(&one.metric)),
             all => format!("{} of your verdicts are saved", all.len()),
         };
-        let mut effects = global::notify(model, words, false);
+        let mut effects = notices::notify(model, words, false);
         effects.push(Effect::Results(ResultEffect::SaveVerdicts(changed)));
         Some(effects)
     }

@@ -1,8 +1,7 @@
 //! Reports changes while the explorer is open: of files of the workspace, and of results that are recorded in it.
 
 use super::effects::{EffectExecutor, LoopEvent};
-use crate::explorer::Msg;
-use crate::explorer::message::{ResultMsg, SetMsg};
+use crate::explorer::shared::message::{Msg, ResultMsg, SetMsg};
 use crate::runner::result_folders;
 use crate::store::sweep;
 use crate::workspace::{Watch, watched_folders};

@@ -2,7 +2,7 @@
 
 use crate::agents::Opening;
 use crate::domain::{AgentSpec, SessionInput, ToolsSpec};
-use crate::explorer::ChatMsg;
+use crate::explorer::shared::message::ChatMsg;
 use crate::runner::{TrustQuestion, agent_questions, tools_of_chat_about};
 use crate::store::{Places, Trust};
 use crate::workspace::{SetPath, Workspace, agent_for};

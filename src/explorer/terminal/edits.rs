@@ -1,7 +1,6 @@
 //! Making edits, and taking them back.
 
-use crate::explorer::message::EditMsg;
-use crate::explorer::{EditDone, EditFailure, Msg};
+use crate::explorer::shared::message::{EditDone, EditFailure, EditMsg, Msg};
 use crate::store::{Done, EditLog, FileJob, SaveError, Scope, UndoError};
 use crate::workspace::edited_with;
 use std::path::Path;

@@ -2,21 +2,26 @@
 
 use crate::agents::declared_tools;
 use crate::domain::{AgentSpec, EndedAttempt, SessionInput};
-use crate::explorer::case_ref::CaseRef;
-use crate::explorer::effect::{
-    CaptureTarget, ChatEffect, EditEffect, HistoryEffect, ReadFiles, ResultEffect, SetEffect,
+use crate::explorer::dialogs::causes::changes_for_groups;
+use crate::explorer::sets::edited_cases::{reevaluated, requested_cases};
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::effect::{
+    Against, CaptureTarget, ChatEffect, EditEffect, HistoryEffect, ReadFiles, ResultEffect, SetEffect,
 };
-use crate::explorer::message::{EditMsg, ResultMsg, SetMsg};
+use crate::explorer::shared::message::{
+    ChatMsg, EditMsg, Msg, OpenedSet, ResultMsg, RunMsg, SetLoaded, SetMsg,
+};
+use crate::explorer::shared::set_view::CaseSummary;
+use crate::explorer::shared::ticket::Ticket;
+use crate::explorer::shared::watching::CasesToRunAgain;
+use crate::explorer::shown_case::body::build_body;
 use crate::explorer::terminal::newer_run::NewerRun;
 use crate::explorer::terminal::past::{history, trends};
 use crate::explorer::terminal::paths::{folder_of, with_home};
 use crate::explorer::terminal::run_request::{Allowed, ChosenCase, left_out, prepare};
 use crate::explorer::terminal::task_context::TaskContext;
 use crate::explorer::terminal::{chat, criteria, edits, runs, tools};
-use crate::explorer::{
-    Against, CaseSummary, CasesToRunAgain, ChatMsg, Msg, OpenedSet, RunMsg, SetLoaded, Ticket, build_body,
-    changes_for_groups, reevaluated, requested_cases, rescored,
-};
+use crate::explorer::what_if::rescored;
 use crate::formats::{ColumnMap, SetFile};
 use crate::runner::{
     self, ChangedCase, Run, RunHandle, Selection, TrustQuestion, add_missing_answers, agent_questions,

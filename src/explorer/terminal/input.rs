@@ -1,6 +1,7 @@
 //! Conversion of terminal events to messages.
 
-use crate::explorer::{Key, KeyCode, Mouse, MouseKind, Msg};
+use crate::explorer::shared::key::{Key, KeyCode};
+use crate::explorer::shared::message::{Mouse, MouseKind, Msg};
 use crossterm::event::{self, Event, KeyEventKind, KeyModifiers, MouseButton, MouseEventKind};
 
 /// The message for an event. `None` for key releases and unknown events.

@@ -1,7 +1,7 @@
 //! Loading of past results and trends of all files of the workspace.
 
 use crate::domain::InMemory;
-use crate::explorer::effect::ReadFiles;
+use crate::explorer::shared::effect::ReadFiles;
 use crate::explorer::terminal::task_context::TaskContext;
 use crate::formats::SetFile;
 use crate::history::{CaseTrends, PastResults};

@@ -3,7 +3,9 @@
 use super::paths::with_home;
 use super::task_context::TaskContext;
 use crate::domain::{CaseKey, EndedAttempt, JudgeSpec, RunOptions};
-use crate::explorer::{Against, CaseRef, RunMsg, RunOverrides};
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::effect::{Against, RunOverrides};
+use crate::explorer::shared::message::RunMsg;
 use crate::runner::{self, KeyOffer, Prepared, Request, Selection, TrustQuestion};
 use crate::store::{Places, Trust};
 use crate::workspace::Workspace;

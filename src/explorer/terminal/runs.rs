@@ -2,8 +2,11 @@
 
 use crate::analysis::compare_runs;
 use crate::explorer::opened_run::outcomes_of;
+use crate::explorer::shared::compared_pair::{ComparedPair, ComparedRun};
+use crate::explorer::shared::effect::HistoryEffect;
+use crate::explorer::shared::message::{HistoryMsg, Msg};
+use crate::explorer::shared::ticket::Ticket;
 use crate::explorer::terminal::task_context::TaskContext;
-use crate::explorer::{ComparedPair, ComparedRun, HistoryEffect, HistoryMsg, Msg, Ticket};
 use crate::history::{History, PastRun, RunHead};
 use crate::runner::{
     self, compared_with, history_of, load_past_run, name_run, past_run, pin_run, removed_cases, unpin_run,

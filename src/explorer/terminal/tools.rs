@@ -1,8 +1,8 @@
 //! The tools and the agents of a workspace.
 
 use crate::agents::AgentDescription;
-use crate::explorer::Tools;
-use crate::explorer::agent_line::AgentLine;
+use crate::explorer::shared::agent_line::AgentLine;
+use crate::explorer::shared::tools::Tools;
 use crate::runner::{ListedAgent, list_agents};
 use crate::store::{Places, Trust};
 use crate::workspace::{SetPath, Workspace, open_set};

@@ -1,8 +1,11 @@
 //! Keys and themes of the user's `config.toml`.
 
 use crate::config::{USER_FILE_NAME, UserConfig};
+use crate::explorer::app::update::update;
 use crate::explorer::commands::bindings::Bindings;
-use crate::explorer::{Model, Msg, Theme, update};
+use crate::explorer::shared::message::Msg;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::theme::Theme;
 use crate::store::{Places, read_text_file};
 use std::io;
 

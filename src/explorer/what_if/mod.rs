@@ -1,18 +1,18 @@
 //! What-ifs: changes of criteria that are tried on existing results without running agents.
 
-mod trial;
+pub(crate) mod conditions;
 mod update;
 
-pub use trial::{Flip, Rescored, Trial};
+use crate::explorer::shared::trial::{Flip, Rescored};
 pub(crate) use update::{
     apply_suggestion, ask_to_write, change, drop_trial, follow, next_match_type, next_metric, rescore,
     rescored_elsewhere, threshold, toggle_ignore, written,
 };
 
 use crate::domain::{Derivation, EndedAttempt, MatchRule, MetricSummary, RunRef, Status};
-use crate::explorer::case_ref::CaseRef;
-use crate::explorer::model::{Model, Screen};
-use crate::explorer::outcomes::Outcomes;
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::outcomes::Outcomes;
 use crate::metrics::{Rescorer, WhatIf, is_about};
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ impl Model {
     /// The attempt that metric commands act on: the one on the case screen, or the worst one of the case under the
     /// cursor.
     pub fn current_attempt(&self) -> Option<&Arc<EndedAttempt>> {
-        if let Screen::Case(_) = &self.view.screen {
+        if self.open_case().is_some() {
             return self.shown_attempt();
         }
         self.view.outcomes.get(self.current_case()?)?.worst_attempt()

@@ -1,17 +1,16 @@
 //! Updates of the active what-if.
 
 use crate::domain::MatchType;
-use crate::explorer::case_ref::CaseRef;
-use crate::explorer::dialogs::confirm::{self, Confirmed};
-use crate::explorer::effect::Effect;
-use crate::explorer::effect::ResultEffect;
-use crate::explorer::effect::SetEffect;
-use crate::explorer::global;
-use crate::explorer::model::Model;
-use crate::explorer::outcomes::Outcomes;
-use crate::explorer::screens::browse::relist;
-use crate::explorer::ticket::Ticket;
-use crate::explorer::what_if::{Flip, Rescored, Trial, rescored};
+use crate::explorer::case_list::listing::relist;
+use crate::explorer::prompts::confirm;
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::effect::{Effect, ResultEffect, SetEffect};
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::notices;
+use crate::explorer::shared::outcomes::Outcomes;
+use crate::explorer::shared::ticket::Ticket;
+use crate::explorer::shared::trial::{Flip, Rescored, Trial};
+use crate::explorer::what_if::rescored;
 use crate::metrics::{TrajectoryOptions, WhatIf, compared_by, criterion_of, info};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -86,7 +85,7 @@ fn take(model: &mut Model, Rescored { outcomes, flips, unmatched }: Rescored) ->
     let newest = model.view.trial.as_ref().and_then(|trial| trial.change.rules.last());
     if let Some(rule) = newest.filter(|rule| unmatched.contains(rule)) {
         let words = format!("the rule {} matches no call in the results", rule.words());
-        global::notify(model, words, true);
+        notices::notify(model, words, true);
     }
     let before = std::mem::replace(&mut model.view.outcomes, outcomes);
     model.view.outcomes.replace_shown(&before);
@@ -122,7 +121,7 @@ pub(crate) fn drop_trial(model: &mut Model) -> Vec<Effect> {
 /// The what-if was written to files: the outcomes that are shown become the original ones.
 pub(crate) fn written(model: &mut Model, words: String) -> Vec<Effect> {
     model.view.trial = None;
-    global::notify(model, words, false);
+    notices::notify(model, words, false);
     vec![Effect::Sets(SetEffect::Rediscover)]
 }
 
@@ -166,7 +165,7 @@ fn trajectory_options(model: &Model) -> TrajectoryOptions {
 
 pub(crate) fn threshold(model: &mut Model, steps: f64) -> Vec<Effect> {
     let Some(metric) = model.metric_at_hand() else {
-        return global::notify(model, "no metric here has a threshold".into(), false);
+        return notices::notify(model, "no metric here has a threshold".into(), false);
     };
     let (name, now) = (metric.metric.clone(), metric.threshold.unwrap_or(0.0));
     let range = info(name.split(':').next().unwrap_or_default()).and_then(|metric| metric.range);
@@ -213,6 +212,7 @@ pub(crate) fn ask_to_write(model: &mut Model) -> Vec<Effect> {
         lines.push("evaltrail.toml, for all sets of the folder".into());
         lines.extend(trial.change.rules.iter().map(|rule| format!("    {}", rule.words())));
     }
-    let then = Confirmed::WriteCriteria(trial.change.clone(), sets.into_iter().collect());
+    let write = ResultEffect::WriteCriteria(trial.change.clone(), sets.into_iter().collect());
+    let then = Effect::Results(write);
     confirm::open(model, "Write this?", lines, then)
 }

@@ -6,8 +6,8 @@ pub mod text;
 pub mod text_field;
 
 use crate::domain::Totals;
-use crate::explorer::inside;
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::shared::layout::inside;
+use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -136,3 +136,4 @@ pub(crate) fn scrollbar(
         put(buffer, area.right() - 1, area.y + 1 + row as u16, 1, "┃", theme.style(Role::Focus));
     }
 }
+pub mod svg;

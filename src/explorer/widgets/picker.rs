@@ -4,9 +4,10 @@ use super::over;
 use super::text::put;
 use super::text_field::text_field;
 use crate::diff::{Span, Tone, wrap_line};
-use crate::explorer::layout::Layout;
-use crate::explorer::motion::Motion;
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::layout::Layout;
+use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::theme::{Role, Theme};
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::buffer::Buffer;
@@ -134,4 +135,10 @@ fn above_note(note: &str, inner: Rect, theme: &Theme, buffer: &mut Buffer) -> Re
         }
     }
     above
+}
+
+/// Updates listed cases whose positions changed. Cases that no longer exist are removed.
+pub(crate) fn follow(picker: &mut Picker<CaseRef>, new: &dyn Fn(CaseRef) -> Option<CaseRef>) {
+    picker.found.retain_mut(|(case, _)| new(*case).map(|now| *case = now).is_some());
+    picker.cursor = picker.cursor.min(picker.found.len().saturating_sub(1));
 }

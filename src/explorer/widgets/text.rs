@@ -2,7 +2,7 @@
 
 use crate::diff::{Span, Tone};
 use crate::domain::clean_line;
-use crate::explorer::{Role, Theme};
+use crate::explorer::shared::theme::{Role, Theme};
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
 use std::borrow::Cow;

@@ -102,35 +102,70 @@ fn a_module_imports_only_modules_above_it() {
     }
 }
 
-/// Only the screens, dialogs and commands of the explorer may still use each other.
+fn source_tree(files: &[(String, String)]) -> SourceTree {
+    SourceTree::new(files.iter().cloned())
+}
+
 #[test]
 fn files_use_each_other_in_one_direction() {
     let files = layers().iter().flat_map(|module| sources(module)).collect::<Vec<_>>();
-    let tree = SourceTree::new(files);
-    // The state of the screens is below all of them; the model owns the open dialog, which is given the model.
-    let is_state = |file: &str| file.ends_with("/state.rs") || file == "explorer/effect.rs";
-    let is_allowed = |file: &&str| {
-        file.starts_with("explorer/") && !file.starts_with("explorer/terminal/") && !is_state(file)
-    };
-    let circles: Vec<&str> = tree.circles().into_iter().filter(|file| !is_allowed(file)).collect();
-    assert_eq!(circles, Vec::<&str>::new(), "each of these files reaches itself");
+    assert_eq!(source_tree(&files).circles(), BTreeSet::new(), "each of these files reaches itself");
 }
 
-/// The explorer's own layers: what its parts may not import.
+/// The parts of the explorer in the order of its `mod.rs`, which is the order of its layers. A screen and a dialog are parts
+/// of their own.
+fn parts_of_the_explorer() -> Vec<String> {
+    let file = std::fs::read_to_string(root().join("src/explorer/mod.rs")).unwrap();
+    let parts = file.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
+    parts.map(str::to_string).collect()
+}
+
+/// Files of the explorer that use a part below their own, or another screen or dialog.
+fn upward_arrows(files: &[(String, String)]) -> Vec<String> {
+    let parts = parts_of_the_explorer();
+    let place = |file: &str| -> Option<(usize, String)> {
+        let path = file.strip_prefix("explorer/")?.trim_end_matches(".rs").trim_end_matches("/mod");
+        let (part, rest) = path.split_once('/').unwrap_or((path, ""));
+        let has_own_parts = ["screens", "dialogs"].contains(&part);
+        let own = rest.split('/').next().filter(|own| has_own_parts && !own.is_empty()).unwrap_or_default();
+        Some((parts.iter().position(|other| other == part)?, own.to_string()))
+    };
+    let tree = source_tree(files);
+    let mut found = Vec::new();
+    for (file, used) in tree.arrows() {
+        let Some((at, own)) = place(file) else { continue };
+        let is_upward = |other: &&&str| {
+            place(other).is_some_and(|(below, others)| {
+                below > at || (below == at && own != others && !own.is_empty() && !others.is_empty())
+            })
+        };
+        found.extend(used.iter().filter(is_upward).map(|other| format!("{file} uses {other}")));
+    }
+    found
+}
+
 #[test]
-fn the_explorer_has_layers() {
-    const NEVER: &[(&str, &[&str])] = &[
-        ("explorer/widgets/", &["screens::", "dialogs::", "terminal::", "update::"]),
-        ("explorer/theme.rs", &["screens::", "dialogs::", "terminal::", "update::", "model::"]),
-        ("explorer/", &["terminal::"]),
+fn parts_of_the_explorer_use_only_those_above() {
+    assert_eq!(upward_arrows(&sources("explorer")), Vec::<String>::new());
+}
+
+/// Each kind of arrow that must not exist is seen.
+#[test]
+fn upward_arrows_in_the_explorer_are_seen() {
+    let broken = [
+        ("explorer/screens/live/view.rs", "use crate::explorer::screens::runs::state;", "screens/runs"),
+        ("explorer/screens/live/view.rs", "use crate::explorer::COMMANDS;", "commands/mod.rs"),
+        ("explorer/dialogs/jump.rs", "use super::flips::ChangedCases;", "dialogs/flips.rs"),
+        ("explorer/dialogs/jump.rs", "use crate::explorer::ChatScreen;", "screens/chat/state.rs"),
+        ("explorer/shared/key.rs", "use crate::explorer::update;", "app/update.rs"),
+        ("explorer/widgets/text.rs", "fn f() { crate::explorer::what_if::rescored() }", "what_if/mod.rs"),
     ];
-    for (file, code) in sources("explorer") {
-        for (part, never) in NEVER {
-            let is_terminal = file.starts_with("explorer/terminal/") || file == "explorer/mod.rs";
-            for what in never.iter().filter(|_| file.starts_with(part) && !is_terminal) {
-                assert!(!code.contains(&format!("crate::explorer::{what}")), "{file} uses {what}");
-            }
-        }
+    for (file, code, used) in broken {
+        let mut files = sources("explorer");
+        let (_, text) = files.iter_mut().find(|(name, _)| name == file).unwrap();
+        text.insert_str(0, &format!("{code}\n"));
+        let found = upward_arrows(&files);
+        assert!(found.len() == 1 && found[0].contains(file) && found[0].contains(used), "{code}: {found:?}");
     }
 }
 

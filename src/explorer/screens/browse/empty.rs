@@ -2,16 +2,20 @@
 
 use crate::diff::{Span, wrap_line};
 use crate::domain::clean_line;
-use crate::explorer::commands::{CAPTURE, Command, NEW_SET, SAMPLE};
-use crate::explorer::model::Model;
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::shared::command_names::{CAPTURE, CommandName, NEW_SET, SAMPLE};
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::panel;
 use crate::explorer::widgets::text::{put, put_spans};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 /// What can be done first.
-const ACTIONS: [&Command; 3] = [&NEW_SET, &CAPTURE, &SAMPLE];
+const ACTIONS: [(&CommandName, &str); 3] = [
+    (&NEW_SET, "create an eval set"),
+    (&CAPTURE, "save a conversation as a case: of an ADK session, a recording or a trace"),
+    (&SAMPLE, "open the sample workspace: agents and eval sets to try evaltrail with"),
+];
 /// The file types that are searched for.
 const SEARCHED: &str = "evaltrail searched this folder and its subfolders for *.evalset.json, *.test.json and data sets \
     (.jsonl, .csv, .json).";
@@ -29,7 +33,7 @@ pub(super) fn draw(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer
     let inner = panel(area, &title, true, theme, buffer);
     let text = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2).min(WIDTH), ..inner };
     let mut y = text.y;
-    for command in ACTIONS {
+    for (command, what) in ACTIONS {
         let row = Rect { y, height: text.bottom().saturating_sub(y), ..text };
         if row.height == 0 {
             return;
@@ -40,7 +44,7 @@ pub(super) fn draw(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer
         if area.width >= HELP_FROM {
             let x = row.x + KEYS + NAMES;
             let help = Rect { x, width: row.right().saturating_sub(x), ..row };
-            y = paragraph(command.help, Role::Text, help, theme, buffer).max(y);
+            y = paragraph(what, Role::Text, help, theme, buffer).max(y);
         }
     }
     let below = Rect { y: y + 1, height: text.bottom().saturating_sub(y + 1), ..text };

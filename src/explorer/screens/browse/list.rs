@@ -1,25 +1,24 @@
 //! The list of cases.
 
-use super::columns::Column;
-use super::cursor_style;
-use super::order::Order;
 use super::reason::{note_reason, reason};
-use super::state::{Node, Pane};
-use crate::analysis::PassCount;
 use crate::diff::{Span, wrap_line};
 use crate::domain::{
     AttemptSummary, MetricSummary, Score, Status, Totals, clean_line, score_text, seconds_text,
 };
-use crate::explorer::case_ref::CaseRef;
-use crate::explorer::case_trend::{points, put_sparkline};
-use crate::explorer::commands::enabled::can_write_set;
-use crate::explorer::commands::{CLEAR, NEW_CASE};
-use crate::explorer::decisions::{quarantine_of, quarantined_totals};
-use crate::explorer::layout::{Layout, case_rows, inside};
-use crate::explorer::model::Model;
-use crate::explorer::outcomes::CaseOutcome;
-use crate::explorer::set_view::{SetState, set_label};
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::authoring::conditions::can_write_set;
+use crate::explorer::case_list::decisions::{quarantine_of, quarantined_totals};
+use crate::explorer::case_list::trend::{points, put_sparkline};
+use crate::explorer::screens::browse::reason::attempt_words;
+use crate::explorer::shared::case_list::{Node, Pane};
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::command_names::{CLEAR, NEW_CASE};
+use crate::explorer::shared::layout::{Layout, case_rows, inside};
+use crate::explorer::shared::list_columns::Column;
+use crate::explorer::shared::list_order::Order;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::outcomes::CaseOutcome;
+use crate::explorer::shared::set_view::{SetState, set_label};
+use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right, put_spans};
 use crate::explorer::widgets::{counts_text, panel, panel_note, scrollbar, spinner};
 use ratatui::buffer::Buffer;
@@ -49,8 +48,6 @@ const ATTEMPTS_AT_LEAST: u16 = 9;
 const RUNS_AT_LEAST: u16 = 5;
 /// At most as many past runs are shown.
 const RUNS_SHOWN: usize = 8;
-/// Of more attempts than this, only the count is listed.
-const SIGNS_AT_MOST: usize = 8;
 
 /// The widths of the columns; a column of no width is not shown.
 struct Columns {
@@ -134,16 +131,6 @@ fn runs_width(model: &Model, rows: &[CaseRef]) -> u16 {
     if most < 2 { 0 } else { most.clamp(4, RUNS_SHOWN) as u16 + 1 }
 }
 
-/// `✓✗✓ 2/3`: a sign for each attempt, unless there are many, and how many passed.
-pub(super) fn attempt_words(attempts: &[Status]) -> String {
-    let rate = PassCount::of_statuses(attempts.iter().copied()).words();
-    let signs: String = match attempts.len() {
-        0..=SIGNS_AT_MOST => attempts.iter().map(|status| status.glyph()).collect::<String>() + " ",
-        _ => String::new(),
-    };
-    format!("{signs}{rate}")
-}
-
 /// The metrics with a threshold of these cases: those that some case failed first, else in their order.
 fn metrics_of(outcomes: &[&CaseOutcome]) -> Vec<String> {
     let mut metrics: Vec<(String, bool)> = Vec::new();
@@ -180,7 +167,7 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
     for (row, case) in window.iter().enumerate() {
         let at = browse.offset + row;
         let area = Rect { y: rows.y + row as u16, height: 1, ..rows };
-        let style = cursor_style(at == browse.cursor, focused, theme);
+        let style = theme.cursor_row(at == browse.cursor, focused);
         buffer.set_style(area, style);
         case_row(model, *case, area, &columns, (style, running.contains(case)), theme, buffer);
     }

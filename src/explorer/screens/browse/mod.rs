@@ -1,35 +1,25 @@
 //! The home screen: a tree of eval sets, the list of their cases, and a preview.
 
-pub(crate) mod causes;
-pub mod columns;
 mod empty;
-mod filtered_case;
 mod list;
-pub mod matched;
-pub mod order;
 mod preview;
 mod reason;
-pub mod state;
-pub mod tree;
 mod update;
 mod view;
 
-use view::cursor_style;
+use crate::explorer::shared::case_list::ListPage;
+use crate::explorer::shared::model::{Screen, ScreenFunctions};
+pub(crate) use update::{clear, focus, follow_cursor, keep_in_sight, select, select_all, sort, switch_pane};
 
-pub(crate) use update::{
-    choose_node, clear, filtered, focus, follow_cursor, groups_here, keep_in_sight, narrow, next_failing,
-    node_of_set, order_by, relist, select, select_all, set_filter, sort, switch_pane, toggle_column,
-    tree_offset,
-};
-
-use super::{ScreenEntry, nothing};
-use crate::explorer::context::Context;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::screen::nothing;
 
 /// The functions of this screen.
-pub static SCREEN: ScreenEntry = ScreenEntry {
+static SCREEN: ScreenFunctions = ScreenFunctions {
     context: Context::Browse,
     layout: view::layout,
     title: view::title,
+    status: None,
     draw: view::draw,
     scroll: update::scroll,
     mouse: update::mouse,
@@ -37,3 +27,9 @@ pub static SCREEN: ScreenEntry = ScreenEntry {
     back: nothing,
     text: None,
 };
+
+impl Screen for ListPage {
+    fn functions(&self) -> &'static ScreenFunctions {
+        &SCREEN
+    }
+}

@@ -1,14 +1,14 @@
 //! Preview of the case under the cursor: why it did not pass, the user's message, and the first difference.
 
-use super::list::attempt_words;
+use super::reason::attempt_words;
 use crate::domain::Status;
-use crate::explorer::case_trend::{points, put_sparkline};
-use crate::explorer::model::Model;
-use crate::explorer::screens::case::body_lines::{Body, BodyLine};
-use crate::explorer::screens::case::state::CaseScreen;
-use crate::explorer::screens::case::verdict::{VerdictLine, verdict_lines};
-use crate::explorer::screens::case::{draw_body_line, draw_verdict_line};
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::case_list::trend::{points, put_sparkline};
+use crate::explorer::shared::case_lines::{Body, BodyLine};
+use crate::explorer::shared::case_screen::CaseScreen;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::theme::{Role, Theme};
+use crate::explorer::shown_case::draw_lines::{body_line, verdict_line};
+use crate::explorer::shown_case::verdict::{VerdictLine, verdict_lines};
 use crate::explorer::widgets::panel;
 use crate::explorer::widgets::text::put;
 use ratatui::buffer::Buffer;
@@ -31,7 +31,7 @@ pub(super) fn draw(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer
     let left = usize::from(inner.bottom().saturating_sub(y + 1));
     let room = usize::from(inner.height / 2).max(3).min(left);
     for line in reasons.iter().filter(|line| is_a_reason(line)).take(room) {
-        draw_verdict_line(line, Rect { x: inner.x, y, width: inner.width, height: 1 }, theme, buffer);
+        verdict_line(line, Rect { x: inner.x, y, width: inner.width, height: 1 }, theme, buffer);
         y += 1;
     }
     let below = Rect { y, height: inner.bottom().saturating_sub(y), ..inner };
@@ -104,6 +104,6 @@ fn difference(body: &Body, turn: usize, area: Rect, theme: &Theme, buffer: &mut 
     let rest = lines.iter().skip(if is_cut { first.saturating_sub(1).max(user_lines) } else { 0 });
     for (row, line) in above.chain(rest).take(rows).enumerate() {
         let row = Rect { y: area.y + row as u16, height: 1, ..area };
-        draw_body_line(line, body.side_by_side, row, theme, buffer);
+        body_line(line, body.side_by_side, row, theme, buffer);
     }
 }

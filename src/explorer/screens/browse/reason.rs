@@ -1,10 +1,11 @@
 //! Why a case did not pass, and what else to know about its result.
 
+use crate::analysis::PassCount;
 use crate::domain::Status;
-use crate::explorer::case_ref::CaseRef;
-use crate::explorer::model::Model;
-use crate::explorer::outcomes::CaseOutcome;
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::outcomes::CaseOutcome;
+use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -61,4 +62,17 @@ pub(super) fn reason(
     if !has_passed {
         add(attempt.reason(), theme.status(attempt.status));
     }
+}
+
+/// Of more attempts than this, only the count is listed.
+const SIGNS_AT_MOST: usize = 8;
+
+/// `✓✗✓ 2/3`: a sign for each attempt, unless there are many, and how many passed.
+pub(super) fn attempt_words(attempts: &[Status]) -> String {
+    let rate = PassCount::of_statuses(attempts.iter().copied()).words();
+    let signs: String = match attempts.len() {
+        0..=SIGNS_AT_MOST => attempts.iter().map(|status| status.glyph()).collect::<String>() + " ",
+        _ => String::new(),
+    };
+    format!("{signs}{rate}")
 }

@@ -1,12 +1,14 @@
 //! The tree of sets, the list of cases, and the preview of one.
 
-use super::{empty, list, preview, tree_offset};
-use crate::explorer::layout::TWO_PANES_FROM;
-use crate::explorer::screens::browse::state::{Node, Pane};
-use crate::explorer::theme::{Role, Theme};
+use super::{empty, list, preview};
+use crate::explorer::screens::browse::update::tree_offset;
+use crate::explorer::shared::case_list::{Node, Pane};
+use crate::explorer::shared::layout::{Layout, TWO_PANES_FROM};
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::set_view::SetState;
+use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
 use crate::explorer::widgets::{panel, scrollbar};
-use crate::explorer::{Layout, Model, SetState};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
@@ -102,7 +104,7 @@ fn tree(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
     let first = tree_offset(model, rows);
     for (at, node) in model.view.browse.nodes.iter().enumerate().skip(first).take(rows) {
         let row = Rect { y: inner.y + (at - first) as u16, height: 1, ..inner };
-        let style = cursor_style(at == model.view.browse.node, focused, theme);
+        let style = theme.cursor_row(at == model.view.browse.node, focused);
         buffer.set_style(row, style);
         match node {
             Node::All => {
@@ -174,12 +176,4 @@ fn set_totals(model: &Model, node: &Node, row: Rect, style: Style, theme: &Theme
         &words,
         theme.within(style, theme.style(Role::Faint)),
     );
-}
-
-pub(super) fn cursor_style(here: bool, focused: bool, theme: &Theme) -> Style {
-    match (here, focused) {
-        (true, true) => theme.row(true),
-        (true, false) => theme.style(Role::Text).patch(theme.style(Role::Title)),
-        _ => theme.style(Role::Text),
-    }
 }

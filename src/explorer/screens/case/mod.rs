@@ -1,38 +1,46 @@
 //! The screen of one case: expected and actual side by side, timeline, judges and metrics.
 
-pub mod body;
-pub mod body_lines;
-mod body_data;
-mod compare;
-mod judged;
-mod pieces;
-pub mod state;
-mod strip;
-mod timeline;
-mod title;
-mod update;
-pub mod verdict;
-mod view;
-
-pub(crate) use view::{body_line as draw_body_line, is_wide, verdict_line as draw_verdict_line};
-
-pub(crate) use update::{
-    attempt, attempt_read, body_built, difference, judges, next_failing, next_tab, next_trajectory, open,
-    open_at, refresh_body, scroll_beside, show, toggle_identical, toggle_mode, turn, view_of,
-};
-
-use super::{ScreenEntry, nothing};
-use crate::explorer::context::Context;
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::case_screen::CaseScreen;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::model::{CommandTarget, Screen, ScreenFunctions};
+use crate::explorer::shared::screen::nothing;
+use crate::explorer::shown_case::{movement, title, view};
 
 /// The functions of this screen.
-pub static SCREEN: ScreenEntry = ScreenEntry {
+static SCREEN: ScreenFunctions = ScreenFunctions {
     context: Context::Case,
     layout: view::layout,
     title: title::title,
+    status: Some(title::failing_words),
     draw: view::draw,
-    scroll: update::scroll,
-    mouse: update::mouse,
+    scroll: movement::scroll,
+    mouse: movement::mouse,
     open: nothing,
-    back: update::back,
+    back: movement::back,
     text: None,
 };
+
+impl Screen for CaseScreen {
+    fn functions(&self) -> &'static ScreenFunctions {
+        &SCREEN
+    }
+
+    fn target(&self) -> CommandTarget {
+        CommandTarget::Case(self.at)
+    }
+
+    fn case(&self) -> Option<&CaseScreen> {
+        Some(self)
+    }
+
+    fn case_mut(&mut self) -> Option<&mut CaseScreen> {
+        Some(self)
+    }
+
+    fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
+        let now = new(self.at);
+        self.at = now.unwrap_or(self.at);
+        now.is_some()
+    }
+}

@@ -1,20 +1,20 @@
 //! Chatting with an agent, and saving the conversation as a case.
 
 use crate::domain::{SessionInput, captured_case, eval_id_error};
+use crate::explorer::authoring as author;
 use crate::explorer::authoring::capture::{CASE_EXAMPLE, id_and_turns};
-use crate::explorer::case_ref::CaseRef;
-use crate::explorer::dialogs::ask::{self, Purpose};
-use crate::explorer::dialogs::confirm::{self, Confirmed};
-use crate::explorer::dialogs::trust::{self, Allowed};
-use crate::explorer::effect::ChatEffect;
-use crate::explorer::effect::Effect;
-use crate::explorer::key::{Key, KeyCode};
-use crate::explorer::message::{ChatMsg, Mouse};
-use crate::explorer::model::{Model, Screen};
-use crate::explorer::motion::Motion;
+use crate::explorer::prompts::ask::Purpose;
+use crate::explorer::prompts::trust::Allowed;
+use crate::explorer::prompts::{ask, confirm, trust};
 use crate::explorer::screens::chat::state::{ChatScreen, ChatStatus};
-use crate::explorer::widgets::text_field::request;
-use crate::explorer::{authoring as author, global};
+use crate::explorer::shared::case_list::ListPage;
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::effect::{ChatEffect, Effect, Request};
+use crate::explorer::shared::key::{Key, KeyCode, request};
+use crate::explorer::shared::message::{ChatMsg, Mouse};
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::notices;
 use crate::formats::{Edit, json};
 use crate::runner::ChatEvent;
 use serde_json::Value;
@@ -37,15 +37,12 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
 fn begin(model: &mut Model, set: usize, from: Option<CaseRef>, session: SessionInput) -> Vec<Effect> {
     model.chats += 1;
     let number = model.chats;
-    model.view.screen = Screen::Chat(Box::new(ChatScreen::new(set, from, session.clone(), number)));
+    model.show(ChatScreen::new(set, from, session.clone(), number));
     vec![Effect::Chat(ChatEffect::Open { set, session, number, granted: Vec::new() })]
 }
 
 fn screen(model: &mut Model) -> Option<&mut ChatScreen> {
-    match &mut model.view.screen {
-        Screen::Chat(chat) => Some(chat),
-        _ => None,
-    }
+    model.screen_mut()
 }
 
 /// Scrolls back to earlier messages, or forth.
@@ -77,7 +74,7 @@ pub(crate) fn again(model: &mut Model) -> Vec<Effect> {
 /// Starts another conversation. Asks for confirmation first if unsaved turns would be lost.
 fn restart_if_saved(model: &mut Model, session: SessionInput) -> Vec<Effect> {
     if screen(model).is_some_and(|chat| chat.is_unkept()) {
-        let then = Confirmed::RestartChat(Box::new(session));
+        let then = Request::RestartChat(Box::new(session));
         return confirm::open(model, "Start another conversation?", unsaved_words(), then);
     }
     restart(model, session)
@@ -159,7 +156,7 @@ pub(crate) fn event(model: &mut Model, number: u64, msg: ChatMsg) -> Vec<Effect>
 pub(crate) fn ask_to_keep(model: &mut Model) -> Vec<Effect> {
     let Some(chat) = screen(model) else { return Vec::new() };
     if chat.turns.is_empty() {
-        return global::notify(model, "no messages yet".into(), false);
+        return notices::notify(model, "no messages yet".into(), false);
     }
     ask::open(model, ChatLine::Case, String::new())
 }
@@ -195,7 +192,7 @@ impl Purpose for ChatLine {
     }
 
     fn wrong(&self, model: &Model, typed: &str) -> Option<String> {
-        let Screen::Chat(chat) = &model.view.screen else { return None };
+        let Some(chat) = model.screen::<ChatScreen>() else { return None };
         match self {
             ChatLine::State => match json::parse(typed) {
                 Ok(parsed) if parsed.value.is_object() => None,
@@ -219,7 +216,7 @@ impl Purpose for ChatLine {
 
 /// Keeps the conversation as a case: shown first, as every change is.
 fn save(model: &mut Model, typed: &str) -> Vec<Effect> {
-    let Screen::Chat(chat) = &model.view.screen else { return Vec::new() };
+    let Some(chat) = model.screen::<ChatScreen>() else { return Vec::new() };
     let Ok((id, range)) = id_and_turns(typed, &chat.turns) else { return Vec::new() };
     let Some(file) = model.file(chat.set) else { return Vec::new() };
     // What begins at a later turn begins in the state that the turns before it led to; in none if that is not known.
@@ -256,13 +253,13 @@ pub(crate) fn was_kept(model: &mut Model) {
 pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
     let Some(chat) = screen(model) else { return Vec::new() };
     if chat.is_unkept() {
-        return confirm::open(model, "Leave the conversation?", unsaved_words(), Confirmed::LeaveChat);
+        return confirm::open(model, "Leave the conversation?", unsaved_words(), Request::LeaveChat);
     }
     close(model)
 }
 
 /// Ends the conversation.
 pub(crate) fn close(model: &mut Model) -> Vec<Effect> {
-    model.view.screen = Screen::Browse;
+    model.show(ListPage);
     vec![Effect::Chat(ChatEffect::Close)]
 }

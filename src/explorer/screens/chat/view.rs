@@ -2,13 +2,14 @@
 
 use crate::diff::{Line, Span, Tone, wrap_line};
 use crate::domain::{Invocation, StubMode, clean, value_text};
-use crate::explorer::model::Screen;
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::screens::chat::state::{ChatScreen, ChatStatus};
+use crate::explorer::shared::layout::Layout;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::steps::{said, step_lines};
 use crate::explorer::widgets::text::{put, put_spans};
 use crate::explorer::widgets::text_field::text_field;
 use crate::explorer::widgets::{panel, panel_note, spinner};
-use crate::explorer::{ChatScreen, ChatStatus, Layout, Model};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use serde_json::Value;
@@ -20,14 +21,14 @@ pub(crate) fn layout(base: Layout, _: &Model) -> Layout {
 
 /// Which agent the conversation is with.
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let Screen::Chat(chat) = &model.view.screen else { return };
+    let Some(chat) = model.screen::<ChatScreen>() else { return };
     let agent = model.view.sets[chat.set].agent.as_deref().unwrap_or("no agent");
     let used = put(buffer, area.x, area.y, area.width, "chat with ", theme.style(Role::Title));
     put(buffer, area.x + used, area.y, area.width.saturating_sub(used), agent, theme.style(Role::Title));
 }
 
 pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-    let Screen::Chat(chat) = &model.view.screen else { return None };
+    let Some(chat) = model.screen::<ChatScreen>() else { return None };
     let inner = panel(areas.main, "conversation", true, theme, buffer);
     if chat.is_unkept() {
         panel_note(areas.main, areas.main.y, "not saved as a case", theme.style(Role::Note), buffer);

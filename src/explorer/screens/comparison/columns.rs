@@ -3,7 +3,7 @@
 use super::state::{CaseColumns, ColumnLine};
 use crate::diff::{Line, Row, Span, Tone, align, call_rows, diff_words, text_rows, wrap_line};
 use crate::domain::{Attempt, Invocation, MetricResult, ToolCall, clean_line, score_text};
-use crate::explorer::screens::case::body::shown_response;
+use crate::explorer::shown_case::compare::shown_response;
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 

@@ -1,12 +1,11 @@
 //! Drawing of one case of two runs.
 
 use crate::domain::Status;
-use crate::explorer::Layout;
-use crate::explorer::inside;
-use crate::explorer::model::{Model, Screen};
 use crate::explorer::screens::comparison::columns::{GAP, is_beside, side_names, side_width};
-use crate::explorer::screens::comparison::state::{CaseColumns, ColumnLine};
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::screens::comparison::state::{CaseColumns, ColumnLine, ComparisonScreen};
+use crate::explorer::shared::layout::{Layout, inside};
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_spans};
 use crate::explorer::widgets::{panel, scrollbar};
 use ratatui::buffer::Buffer;
@@ -25,7 +24,7 @@ pub(super) fn lines_area(main: Rect) -> Rect {
 
 /// The id of the case and its outcome in both runs.
 pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let Screen::Comparison(screen) = &model.view.screen else { return };
+    let Some(screen) = model.screen::<ComparisonScreen>() else { return };
     let Some(case) = &screen.case else { return };
     let compared = &screen.pair.found.cases[case.at];
     let id = screen.pair.case_name(compared);
@@ -52,7 +51,7 @@ pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
 }
 
 pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-    let Screen::Comparison(screen) = &model.view.screen else { return None };
+    let Some(screen) = model.screen::<ComparisonScreen>() else { return None };
     let case = screen.case.as_ref()?;
     let title = format!("{} → {}", screen.pair.before.name, screen.pair.after.name);
     panel(areas.main, &title, true, theme, buffer);

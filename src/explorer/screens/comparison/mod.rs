@@ -11,14 +11,17 @@ pub(crate) use update::{
     without_expected,
 };
 
-use super::{ScreenEntry, nothing};
-use crate::explorer::context::Context;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::model::{Screen, ScreenFunctions};
+use crate::explorer::shared::screen::nothing;
+use state::ComparisonScreen;
 
 /// The functions of the list of cases.
-pub static LIST: ScreenEntry = ScreenEntry {
+static LIST: ScreenFunctions = ScreenFunctions {
     context: Context::Comparison,
     layout: view::layout,
     title: view::title,
+    status: Some(view::position_words),
     draw: view::draw,
     scroll: update::scroll,
     mouse: update::mouse,
@@ -28,10 +31,11 @@ pub static LIST: ScreenEntry = ScreenEntry {
 };
 
 /// The functions of one case.
-pub static CASE: ScreenEntry = ScreenEntry {
+static CASE: ScreenFunctions = ScreenFunctions {
     context: Context::ComparedCase,
     layout: |base, _| base,
     title: draw_case::title,
+    status: Some(view::position_words),
     draw: draw_case::draw,
     scroll: update::scroll_case,
     mouse: update::mouse_on_case,
@@ -39,3 +43,9 @@ pub static CASE: ScreenEntry = ScreenEntry {
     back: update::back_to_list,
     text: None,
 };
+
+impl Screen for ComparisonScreen {
+    fn functions(&self) -> &'static ScreenFunctions {
+        if self.case.is_some() { &CASE } else { &LIST }
+    }
+}

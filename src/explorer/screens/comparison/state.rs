@@ -1,70 +1,11 @@
 //! State of the screen that compares two runs.
 
-use crate::analysis::{CaseChange, ComparedCase, RunComparison};
+use crate::analysis::{CaseChange, ComparedCase};
 use crate::diff::Line;
-use crate::domain::{Attempt, EndedAttempt, RunState, worst_attempt};
-use std::borrow::Cow;
+use crate::domain::Attempt;
+use crate::explorer::shared::compared_pair::ComparedPair;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// A run of a comparison.
-#[derive(Clone, Debug)]
-pub struct ComparedRun {
-    /// Its plan and attempts.
-    pub state: RunState,
-    /// The name that a person gave it, else the beginning of its id.
-    pub name: String,
-}
-
-impl ComparedRun {
-    /// The attempt that represents a case ([`worst_attempt`]).
-    pub fn shown_attempt(&self, case: usize) -> Option<Arc<EndedAttempt>> {
-        worst_attempt(&self.state.attempts_of(case)).cloned()
-    }
-
-    /// The id of a case, followed by its file if sets have the same id.
-    pub fn case_name(&self, case: usize) -> Cow<'_, str> {
-        self.state.plan.case_name(case)
-    }
-}
-
-/// Two runs and what became of their cases.
-#[derive(Clone, Debug)]
-pub struct ComparedPair {
-    /// The first run.
-    pub before: ComparedRun,
-    /// The second run.
-    pub after: ComparedRun,
-    /// The comparison.
-    pub found: RunComparison,
-    /// The cases that passed in the first run and that the workspace does not have any more, by their positions in it.
-    pub removed: BTreeSet<usize>,
-}
-
-impl ComparedPair {
-    /// The id of a case in the second run, else in the first, followed by its file if sets have the same id.
-    pub fn case_name(&self, case: &ComparedCase) -> Cow<'_, str> {
-        match (case.after, case.before) {
-            (Some(at), _) => self.after.case_name(at),
-            (None, Some(at)) => self.before.case_name(at),
-            (None, None) => "".into(),
-        }
-    }
-
-    /// The list that contains a case.
-    fn list_of(&self, case: &ComparedCase) -> CaseList {
-        match case.before.is_some_and(|at| case.after.is_none() && self.removed.contains(&at)) {
-            true => CaseList::Removed,
-            false => CaseList::Of(case.fate),
-        }
-    }
-
-    /// The shown attempts of a case in both runs.
-    pub fn attempts(&self, case: &ComparedCase) -> [Option<Arc<EndedAttempt>>; 2] {
-        let before = case.before.and_then(|at| self.before.shown_attempt(at));
-        [before, case.after.and_then(|at| self.after.shown_attempt(at))]
-    }
-}
 
 /// A list of cases under one heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,6 +17,11 @@ pub enum CaseList {
 }
 
 impl CaseList {
+    /// The list that contains a case.
+    fn of_case(pair: &ComparedPair, case: &ComparedCase) -> CaseList {
+        if pair.is_removed(case) { CaseList::Removed } else { CaseList::Of(case.fate) }
+    }
+
     /// All, in display order.
     fn all() -> impl Iterator<Item = CaseList> {
         CaseChange::ALL.into_iter().flat_map(|fate| {
@@ -145,7 +91,7 @@ impl ComparisonScreen {
         self.rows.clear();
         let mut lists: BTreeMap<CaseList, Vec<ComparisonRow>> = BTreeMap::new();
         for (at, case) in self.pair.found.cases.iter().enumerate() {
-            lists.entry(self.pair.list_of(case)).or_default().push(ComparisonRow::Case(at));
+            lists.entry(CaseList::of_case(&self.pair, case)).or_default().push(ComparisonRow::Case(at));
         }
         for list in CaseList::all() {
             let Some(cases) = lists.remove(&list) else { continue };
@@ -201,6 +147,8 @@ mod tests {
         AgentSpec, AttemptKey, JudgeSpec, PlannedCase, PlannedCases, PlannedSet, RunEvent, RunOptions,
         RunPlan, Status, UserSpec,
     };
+    use crate::domain::{EndedAttempt, RunState};
+    use crate::explorer::shared::compared_pair::ComparedRun;
 
     /// A run of cases that pass, each of the set of this name and with this id. All sets have the same id.
     fn run(cases: &[(&str, &str)]) -> ComparedRun {

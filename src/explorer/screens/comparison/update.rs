@@ -1,49 +1,38 @@
 //! Updates of the screen of two runs.
 
 use crate::analysis::{CaseChange, ChangedCondition, ComparedCase};
-use crate::explorer::commands::enabled::Enabled;
-use crate::explorer::effect::Effect;
-use crate::explorer::layout::inside;
-use crate::explorer::message::Mouse;
-use crate::explorer::model::{Model, Screen};
-use crate::explorer::motion::Motion;
 use crate::explorer::screens::comparison::columns::build;
 use crate::explorer::screens::comparison::draw_case::lines_area;
-use crate::explorer::screens::comparison::state::{
-    CaseColumns, ComparedPair, ComparisonRow, ComparisonScreen,
-};
-use crate::explorer::screens::{layout, runs};
+use crate::explorer::screens::comparison::state::{CaseColumns, ComparisonRow, ComparisonScreen};
+use crate::explorer::shared::compared_pair::ComparedPair;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::effect::{Effect, Request};
+use crate::explorer::shared::enabled::Enabled;
+use crate::explorer::shared::layout::inside;
+use crate::explorer::shared::message::Mouse;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::screen::layout;
 use std::sync::Arc;
 
 fn screen(model: &Model) -> Option<&ComparisonScreen> {
-    match &model.view.screen {
-        Screen::Comparison(screen) => Some(screen),
-        _ => None,
-    }
+    model.screen()
 }
 
 fn screen_mut(model: &mut Model) -> Option<&mut ComparisonScreen> {
-    match &mut model.view.screen {
-        Screen::Comparison(screen) => Some(screen),
-        _ => None,
-    }
+    model.screen_mut()
 }
 
 /// Shows two runs that were compared, unless the screen of runs was left in the meantime.
 pub(crate) fn compared(model: &mut Model, pair: Arc<ComparedPair>) -> Vec<Effect> {
-    let before = std::mem::replace(&mut model.view.screen, Screen::Browse);
-    match before {
-        Screen::Runs(runs) => {
-            model.runs = runs;
-            model.view.screen = Screen::Comparison(Box::new(ComparisonScreen::new(pair)));
-        }
-        other => model.view.screen = other,
+    if model.is_on(Context::Runs) {
+        model.show(ComparisonScreen::new(pair));
     }
     Vec::new()
 }
 
-pub(super) fn back(model: &mut Model) -> Vec<Effect> {
-    runs::show(model)
+pub(super) fn back(_: &mut Model) -> Vec<Effect> {
+    vec![Request::ShowRuns.into()]
 }
 
 pub(super) fn scroll(model: &mut Model, motion: Motion) {

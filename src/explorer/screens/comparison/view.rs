@@ -3,12 +3,12 @@
 use crate::analysis::{CaseChange, ChangedCondition, ComparedCase, PassCount};
 use crate::diff::{Span, Tone, wrap_line};
 use crate::domain::{EndedAttempt, Status, clean_line, difference_text, statistic_text, worst_attempt};
-use crate::explorer::Layout;
-use crate::explorer::model::{Model, Screen};
-use crate::explorer::screens::comparison::state::{
-    CaseList, ComparedPair, ComparedRun, ComparisonRow, ComparisonScreen,
-};
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::screens::comparison::state::{CaseList, ComparisonRow, ComparisonScreen};
+use crate::explorer::shared::command_names::{NEXT_COMPARED, PREVIOUS_COMPARED};
+use crate::explorer::shared::compared_pair::{ComparedPair, ComparedRun};
+use crate::explorer::shared::layout::Layout;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
 use crate::explorer::widgets::{panel, panel_note, scrollbar};
 use ratatui::buffer::Buffer;
@@ -24,7 +24,7 @@ const METRICS_WIDTH: u16 = 58;
 
 pub(super) fn layout(base: Layout, model: &Model) -> Layout {
     let body = base.body;
-    let Screen::Comparison(screen) = &model.view.screen else { return base };
+    let Some(screen) = model.screen::<ComparisonScreen>() else { return base };
     if body.width >= BESIDE_FROM {
         let main = Rect { width: body.width - METRICS_WIDTH, ..body };
         let panel = Rect { x: main.right(), width: METRICS_WIDTH, ..body };
@@ -37,14 +37,14 @@ pub(super) fn layout(base: Layout, model: &Model) -> Layout {
 }
 
 pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let Screen::Comparison(screen) = &model.view.screen else { return };
+    let Some(screen) = model.screen::<ComparisonScreen>() else { return };
     let used = put(buffer, area.x, area.y, area.width, "compare  ", theme.style(Role::Title));
     let words = format!("{} → {}", clean_line(&screen.pair.before.name), clean_line(&screen.pair.after.name));
     put(buffer, area.x + used, area.y, area.width.saturating_sub(used), &words, theme.style(Role::Text));
 }
 
 pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-    let Screen::Comparison(screen) = &model.view.screen else { return None };
+    let Some(screen) = model.screen::<ComparisonScreen>() else { return None };
     if !areas.main.is_empty() {
         list(screen, areas.main, theme, buffer);
     }
@@ -223,4 +223,14 @@ fn metrics(model: &Model, pair: &ComparedPair, area: Rect, theme: &Theme, buffer
         let words = "p of scores: each metric by itself";
         put_right(buffer, inner.right() - 1, y, inner.width, words, theme.style(Role::Faint));
     }
+}
+
+/// The position of the open case among the listed ones.
+pub(super) fn position_words(model: &Model) -> String {
+    let Some(screen) = model.screen::<ComparisonScreen>() else { return String::new() };
+    let Some(open) = &screen.case else { return String::new() };
+    let mut listed = screen.rows.iter().filter(|row| matches!(row, ComparisonRow::Case(_)));
+    let count = listed.clone().count();
+    let at = listed.position(|row| *row == ComparisonRow::Case(open.at)).unwrap_or(0);
+    format!("{} of {count}  {} {}", at + 1, NEXT_COMPARED.key(), PREVIOUS_COMPARED.key())
 }

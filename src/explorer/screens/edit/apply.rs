@@ -4,7 +4,7 @@ use crate::domain::{
     Content, Conversation, EvalCase, Invocation, Part, Rubric, SessionInput, ToolCall, Trajectory,
     special_number,
 };
-use crate::explorer::screens::edit::field::{Adding, Field};
+use crate::explorer::shared::case_field::{Adding, Field};
 use crate::formats::json;
 use serde_json::{Map, Value};
 

@@ -1,25 +1,8 @@
 //! Completion of names: tools and arguments that occur in the workspace, and types of rubrics.
 
-use crate::domain::{EvalCase, ToolCall};
-use crate::explorer::screens::edit::field::{Adding, Field};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// The known tools, each with the names of its arguments.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Tools(pub BTreeMap<String, BTreeSet<String>>);
-
-impl Tools {
-    /// Adds the tool and the arguments of a call.
-    pub fn see(&mut self, call: &ToolCall) {
-        let known = self.0.entry(call.name.clone()).or_default();
-        known.extend(call.args.iter().flat_map(|args| args.keys().cloned()));
-    }
-
-    /// Adds a tool that an agent declares.
-    pub fn declare(&mut self, name: String, args: Vec<String>) {
-        self.0.entry(name).or_default().extend(args);
-    }
-}
+use crate::domain::EvalCase;
+use crate::explorer::shared::case_field::{Adding, Field};
+use crate::explorer::shared::tools::Tools;
 
 /// The types of rubrics that metrics use.
 const KINDS: &[&str] = &["FINAL_RESPONSE_QUALITY", "TOOL_USE_QUALITY", "TRAJECTORY_QUALITY"];
@@ -54,6 +37,7 @@ pub fn completions(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::ToolCall;
     use serde_json::json;
 
     #[test]

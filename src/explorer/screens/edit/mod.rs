@@ -2,24 +2,27 @@
 
 mod apply;
 mod complete;
-mod field;
 pub mod state;
 mod update;
 mod view;
 
 pub(crate) use update::{
-    add_field, close, duplicate_field, edit_field, edited_text, in_editor, move_field, open, remove_field,
-    save, tools_seen, type_again, undo_or_redo, whole_in_editor,
+    add_field, close, duplicate_field, edit_field, edited_text, in_editor, move_field, open, open_new,
+    remove_field, save, tools_seen, undo_or_redo, whole_in_editor,
 };
 
-use super::{ScreenEntry, TextEntry, nothing};
-use crate::explorer::context::Context;
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::model::{CommandTarget, Screen, ScreenFunctions, TextEntry};
+use crate::explorer::shared::screen::nothing;
+use state::EditScreen;
 
 /// The functions of this screen.
-pub static SCREEN: ScreenEntry = ScreenEntry {
+static SCREEN: ScreenFunctions = ScreenFunctions {
     context: Context::Edit,
     layout: view::layout,
     title: view::title,
+    status: None,
     draw: view::draw,
     scroll: update::scroll,
     mouse: update::mouse,
@@ -32,3 +35,22 @@ pub static SCREEN: ScreenEntry = ScreenEntry {
         paste: update::paste,
     }),
 };
+
+impl Screen for EditScreen {
+    fn functions(&self) -> &'static ScreenFunctions {
+        &SCREEN
+    }
+
+    fn target(&self) -> CommandTarget {
+        CommandTarget::Case(self.at)
+    }
+
+    fn unsaved(&self) -> Option<(&'static str, &'static str)> {
+        self.is_changed().then_some(("The case is not saved. Quit?", "The changes in the editor are lost."))
+    }
+
+    fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
+        self.at = new(self.at).unwrap_or(self.at);
+        true
+    }
+}

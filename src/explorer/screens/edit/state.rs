@@ -6,12 +6,13 @@
 //! ```
 
 pub use super::apply::{add_after, duplicate, move_field, remove, set, wrong_value};
-pub use super::complete::{Tools, completions};
-pub use super::field::{Adding, Field, FieldRow, adding_after, fields, value_of};
+pub use super::complete::completions;
+use crate::explorer::shared::case_field::{Adding, Field, FieldRow, fields};
+use crate::explorer::shared::tools::Tools;
 
 use crate::domain::EvalCase;
-use crate::explorer::case_ref::CaseRef;
-use crate::explorer::screens::case::state::CaseOrigin;
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::case_screen::CaseOrigin;
 use crate::formats::SetFile;
 use std::sync::Arc;
 use tui_input::Input;

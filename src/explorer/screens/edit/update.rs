@@ -1,24 +1,27 @@
 //! Updates of the case editor.
 
 use crate::domain::{EvalCase, Part, eval_id_error};
-use crate::explorer::dialogs::confirm::{self, Confirmed};
-use crate::explorer::dialogs::proposal::{NOTHING, Proposal};
-use crate::explorer::effect::SetEffect;
-use crate::explorer::effect::TerminalEffect;
-use crate::explorer::effect::{EditorOf, Effect};
-use crate::explorer::key::{Key, KeyCode};
-use crate::explorer::layout::inside;
-use crate::explorer::message::Mouse;
-use crate::explorer::model::{Model, Screen};
-use crate::explorer::motion::Motion;
-use crate::explorer::screens::case::state::CaseOrigin;
-use crate::explorer::screens::edit::state::{
-    self, Adding, EditScreen, Field, Tools, Typing, add_after, adding_after, completions, value_of,
-    wrong_value,
-};
-use crate::explorer::screens::{case, layout, queue};
-use crate::explorer::widgets::text_field::request;
-use crate::explorer::{authoring, global};
+use crate::explorer::authoring;
+use crate::explorer::authoring::proposal::{NOTHING, Proposal};
+use crate::explorer::prompts::confirm;
+use crate::explorer::screens::edit::apply::{add_after, wrong_value};
+use crate::explorer::screens::edit::complete::completions;
+use crate::explorer::screens::edit::state;
+use crate::explorer::screens::edit::state::{EditScreen, Typing};
+use crate::explorer::shared::case_field::{Adding, Field, adding_after, value_of};
+use crate::explorer::shared::case_list::ListPage;
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::case_screen::CaseOrigin;
+use crate::explorer::shared::effect::{EditorOf, Effect, Request, SetEffect, TerminalEffect};
+use crate::explorer::shared::key::{Key, KeyCode, request};
+use crate::explorer::shared::layout::inside;
+use crate::explorer::shared::message::Mouse;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::notices;
+use crate::explorer::shared::screen::layout;
+use crate::explorer::shared::tools::Tools;
+use crate::explorer::shown_case::refresh;
 use crate::formats::Edit;
 use crate::formats::adk::read_config;
 use crate::formats::json::TextChange;
@@ -33,29 +36,35 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
     let Some(file) = model.file(at.set) else { return Vec::new() };
     match file.case(at.index) {
         Ok(case) => {
-            let from = match &model.view.screen {
-                Screen::Case(case) => Some(case.from),
-                _ => None,
-            };
+            let from = model.open_case().map(|case| case.from);
             let screen = EditScreen::new(at, file.clone(), case, from);
-            model.view.screen = Screen::Edit(Box::new(screen));
+            model.show(screen);
             vec![Effect::Sets(SetEffect::CollectTools(at.set))]
         }
-        Err(problem) => global::notify(model, problem.to_string(), true),
+        Err(problem) => notices::notify(model, problem.to_string(), true),
     }
 }
 
+/// Edits a case that is not in its file yet.
+pub(crate) fn open_new(model: &mut Model, at: CaseRef, case: EvalCase) -> Vec<Effect> {
+    let Some(file) = model.file(at.set).cloned() else { return Vec::new() };
+    let mut screen = EditScreen::new(at, file, case, None);
+    screen.is_new = true;
+    screen.cursor = 2;
+    model.show(screen);
+    let mut effects = vec![Effect::Sets(SetEffect::CollectTools(at.set))];
+    effects.extend(edit_field(model));
+    effects
+}
+
 fn screen(model: &mut Model) -> Option<&mut EditScreen> {
-    match &mut model.view.screen {
-        Screen::Edit(screen) => Some(screen),
-        _ => None,
-    }
+    model.screen_mut()
 }
 
 /// Whether a value is being typed.
 pub(crate) fn takes_text(model: &Model) -> bool {
     model.view.open_dialog.is_none()
-        && matches!(&model.view.screen, Screen::Edit(screen) if screen.typing.is_some())
+        && model.screen::<EditScreen>().is_some_and(|screen| screen.typing.is_some())
 }
 
 /// The field under the cursor.
@@ -80,7 +89,7 @@ pub(crate) fn add_field(model: &mut Model) -> Vec<Effect> {
         Some(adding) => type_new(edit, field, adding),
         None => {
             let why = "nothing can be added here; add to turns, calls, arguments or rubrics";
-            return global::notify(model, why.into(), false);
+            return notices::notify(model, why.into(), false);
         }
     }
     keep_in_sight(model);
@@ -106,8 +115,8 @@ pub(crate) fn undo_or_redo(model: &mut Model, undo: bool) -> Vec<Effect> {
     keep_in_sight(model);
     match (done, undo) {
         (true, _) => Vec::new(),
-        (false, true) => global::notify(model, "nothing to undo".into(), false),
-        (false, false) => global::notify(model, "nothing to redo".into(), false),
+        (false, true) => notices::notify(model, "nothing to undo".into(), false),
+        (false, false) => notices::notify(model, "nothing to redo".into(), false),
     }
 }
 
@@ -143,7 +152,7 @@ fn change(
             edit.take(draft, Some(&field));
             Vec::new()
         }
-        Err(why) => global::notify(model, why, false),
+        Err(why) => notices::notify(model, why, false),
     };
     keep_in_sight(model);
     effects
@@ -221,13 +230,7 @@ pub(crate) fn paste(model: &mut Model, text: &str) {
 
 /// Applies the typed value to the draft. An invalid one stays in the text field with its error.
 fn take(model: &mut Model) -> Vec<Effect> {
-    let others: Vec<String> = match &model.view.screen {
-        Screen::Edit(edit) => model.file(edit.at.set).map_or_else(Vec::new, |file| {
-            let ids = file.eval_ids().enumerate().filter(|(at, _)| *at != edit.at.index);
-            ids.map(|(_, id)| id.into_owned()).collect()
-        }),
-        _ => Vec::new(),
-    };
+    let others = ids_of_others(model);
     let Some(edit) = screen(model) else { return Vec::new() };
     let Some(typing) = &mut edit.typing else { return Vec::new() };
     let typed = typing.input.value().to_string();
@@ -260,6 +263,14 @@ fn take(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
+/// The ids of the other cases of the set.
+fn ids_of_others(model: &Model) -> Vec<String> {
+    let Some(edit) = model.screen::<EditScreen>() else { return Vec::new() };
+    let Some(file) = model.file(edit.at.set) else { return Vec::new() };
+    let ids = file.eval_ids().enumerate().filter(|(at, _)| *at != edit.at.index);
+    ids.map(|(_, id)| id.into_owned()).collect()
+}
+
 /// What is typed next: a new call is followed by its arguments, a new rubric by its text.
 fn next_to_type(added: Option<Adding>, field: &Field) -> Option<Adding> {
     match (added, field) {
@@ -287,7 +298,7 @@ pub(crate) fn in_editor(model: &mut Model) -> Vec<Effect> {
 }
 
 pub(crate) fn whole_in_editor(model: &mut Model) -> Vec<Effect> {
-    let Screen::Edit(edit) = &model.view.screen else { return Vec::new() };
+    let Some(edit) = model.screen::<EditScreen>() else { return Vec::new() };
     let text = match edit.is_changed() {
         // The draft as it would be written to the file.
         true => authoring::drafted(&edit.file, edit.index, &edit.draft),
@@ -301,7 +312,7 @@ pub(crate) fn whole_in_editor(model: &mut Model) -> Vec<Effect> {
             ending: "json",
             of: EditorOf::Case,
         })],
-        None => global::notify(model, "files of this format cannot be edited".into(), true),
+        None => notices::notify(model, "files of this format cannot be edited".into(), true),
     }
 }
 
@@ -320,14 +331,14 @@ pub(crate) fn edited_text(model: &mut Model, of: EditorOf, text: String) -> Vec<
         }
         EditorOf::Criteria(path, read) => criteria_typed(model, path, read, text),
         EditorOf::Case => {
-            let Screen::Edit(edit) = &model.view.screen else { return Vec::new() };
+            let Some(edit) = model.screen::<EditScreen>() else { return Vec::new() };
             let edits = vec![Edit::Typed(edit.index, text.clone())];
             let words = format!("edit {}", edit.before.eval_id);
             let proposed = model.propose_in(edit.at.set, &edit.file, edits, words);
             match proposed {
                 Ok(proposal) => authoring::show(model, proposal),
-                Err(why) if why == NOTHING => global::notify(model, why, false),
-                Err(why) => ask_again(model, why, Confirmed::EditAgain(EditorOf::Case, text)),
+                Err(why) if why == NOTHING => notices::notify(model, why, false),
+                Err(why) => ask_again(model, why, edit_again(EditorOf::Case, text)),
             }
         }
     }
@@ -337,12 +348,12 @@ pub(crate) fn edited_text(model: &mut Model, of: EditorOf, text: String) -> Vec<
 /// again.
 fn criteria_typed(model: &mut Model, path: PathBuf, read: Option<Arc<str>>, text: String) -> Vec<Effect> {
     if let Err(error) = read_config(&text) {
-        let then = Confirmed::EditAgain(EditorOf::Criteria(path, read), text);
+        let then = edit_again(EditorOf::Criteria(path, read), text);
         return ask_again(model, error.to_string(), then);
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let action = match read {
-        Some(read) if *read == *text => return global::notify(model, NOTHING.into(), false),
+        Some(read) if *read == *text => return notices::notify(model, NOTHING.into(), false),
         Some(read) => {
             let change = TextChange::one(0, &read, &text);
             FileAction::Change(read, change)
@@ -354,20 +365,20 @@ fn criteria_typed(model: &mut Model, path: PathBuf, read: Option<Arc<str>>, text
     authoring::show(model, proposal)
 }
 
-fn ask_again(model: &mut Model, why: String, then: Confirmed) -> Vec<Effect> {
+fn ask_again(model: &mut Model, why: String, then: Effect) -> Vec<Effect> {
     let lines = vec![why, "Nothing was changed. The text is kept until you answer.".into()];
     confirm::open(model, "The text cannot be used. Open it again?", lines, then)
 }
 
 /// Opens an invalid text in `$EDITOR` again.
-pub(crate) fn type_again(of: EditorOf, text: String) -> Vec<Effect> {
-    vec![Effect::Terminal(TerminalEffect::EditText { text, name: "again".into(), ending: "json", of })]
+fn edit_again(of: EditorOf, text: String) -> Effect {
+    Effect::Terminal(TerminalEffect::EditText { text, name: "again".into(), ending: "json", of })
 }
 
 pub(crate) fn save(model: &mut Model) -> Vec<Effect> {
-    let Screen::Edit(edit) = &model.view.screen else { return Vec::new() };
+    let Some(edit) = model.screen::<EditScreen>() else { return Vec::new() };
     if !edit.is_changed() {
-        return global::notify(model, NOTHING.into(), false);
+        return notices::notify(model, NOTHING.into(), false);
     }
     let draft = Box::new(edit.draft.clone());
     let is_blank = |part: &Part| !part.has_text() && part.label().is_none();
@@ -381,18 +392,18 @@ pub(crate) fn save(model: &mut Model) -> Vec<Effect> {
     match model.propose_in(edit.at.set, &edit.file, edits, words) {
         Ok(mut proposal) => {
             if let Err(why) = notes_follow(model, &mut proposal) {
-                return global::notify(model, why, true);
+                return notices::notify(model, why, true);
             }
             proposal.problem = without_message.map(|turn| format!("turn {} has no user message", turn + 1));
             authoring::show(model, proposal)
         }
-        Err(why) => global::notify(model, why, true),
+        Err(why) => notices::notify(model, why, true),
     }
 }
 
 /// Adds the change of the file beside the set if the id of the case changed: its notes are by id.
 fn notes_follow(model: &Model, proposal: &mut Proposal) -> Result<(), String> {
-    let Screen::Edit(edit) = &model.view.screen else { return Ok(()) };
+    let Some(edit) = model.screen::<EditScreen>() else { return Ok(()) };
     let (from, to) = (edit.before.eval_id.clone(), edit.draft.eval_id.clone());
     if edit.is_new || from == to {
         return Ok(());
@@ -413,21 +424,20 @@ pub(crate) fn leave(model: &mut Model) -> Vec<Effect> {
     let Some(edit) = screen(model) else { return Vec::new() };
     if edit.is_changed() {
         let lines = vec!["The changes are lost.".into()];
-        return confirm::open(model, "Leave without saving?", lines, Confirmed::DropDraft);
+        return confirm::open(model, "Leave without saving?", lines, Request::CloseEditor);
     }
-    close(model);
-    Vec::new()
+    close(model)
 }
 
 /// Closes the editor and goes back to the case, the triage queue or the list.
 pub(crate) fn close(model: &mut Model) -> Vec<Effect> {
-    let Screen::Edit(edit) = &model.view.screen else { return Vec::new() };
+    let Some(edit) = model.screen::<EditScreen>() else { return Vec::new() };
     let (at, from) = (edit.at, edit.from);
-    model.view.screen = Screen::Browse;
+    model.show(ListPage);
     let exists = model.file(at.set).is_some_and(|file| at.index < file.len());
     match from.filter(|_| exists) {
-        Some(CaseOrigin::Queue) => return queue::resume(model),
-        Some(from) => case::open(model, at, from),
+        Some(CaseOrigin::Queue) => return vec![Request::ContinueTriage.into()],
+        Some(from) => refresh::open(model, at, from),
         None => {
             if let Some(row) = model.view.browse.visible.iter().position(|case| *case == at) {
                 model.view.browse.cursor = row;

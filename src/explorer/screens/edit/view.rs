@@ -1,12 +1,14 @@
 //! Drawing of the case editor: the fields as rows, and the text field below.
 
 use crate::domain::clean_line;
-use crate::explorer::model::{Model, Screen};
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::screens::edit::state::{EditScreen, Typing};
+use crate::explorer::shared::case_field::FieldRow;
+use crate::explorer::shared::layout::Layout;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use crate::explorer::widgets::text_field::text_field;
 use crate::explorer::widgets::{panel, panel_note, scrollbar};
-use crate::explorer::{EditScreen, FieldRow, Layout, Typing};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
@@ -20,7 +22,7 @@ pub(crate) fn layout(base: Layout, _: &Model) -> Layout {
 
 /// Draws the id of the case and its file.
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let Screen::Edit(edit) = &model.view.screen else { return };
+    let Some(edit) = model.screen::<EditScreen>() else { return };
     let words = format!("edit {}", edit.before.eval_id);
     let used = put(buffer, area.x, area.y, area.width, &words, theme.style(Role::Title)) + 2;
     let file = &model.view.sets[edit.at.set].path.shown;
@@ -29,7 +31,7 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
 }
 
 pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-    let Screen::Edit(edit) = &model.view.screen else { return None };
+    let Some(edit) = model.screen::<EditScreen>() else { return None };
     let inner = panel(areas.main, "edit", true, theme, buffer);
     if edit.is_changed() {
         panel_note(areas.main, areas.main.y, "not saved", theme.style(Role::Note), buffer);

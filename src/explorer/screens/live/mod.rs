@@ -1,19 +1,19 @@
 //! The screen of an attempt in flight: its live transcript.
 
-pub mod state;
 mod update;
 mod view;
 
-pub(crate) use update::{ended, open};
-
-use super::{ScreenEntry, nothing};
-use crate::explorer::context::Context;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::model::{Screen, ScreenFunctions};
+use crate::explorer::shared::run_screen::LiveScreen;
+use crate::explorer::shared::screen::nothing;
 
 /// The functions of this screen.
-pub static SCREEN: ScreenEntry = ScreenEntry {
+static SCREEN: ScreenFunctions = ScreenFunctions {
     context: Context::Live,
     layout: |base, _| base,
     title: view::title,
+    status: None,
     draw: view::draw,
     scroll: update::scroll,
     mouse: update::mouse,
@@ -21,3 +21,9 @@ pub static SCREEN: ScreenEntry = ScreenEntry {
     back: update::back,
     text: None,
 };
+
+impl Screen for LiveScreen {
+    fn functions(&self) -> &'static ScreenFunctions {
+        &SCREEN
+    }
+}

@@ -1,48 +1,20 @@
 //! Updates of the screen of an attempt in flight.
 
-use crate::domain::{AttemptKey, RunState};
-use crate::explorer::effect::Effect;
-use crate::explorer::global;
-use crate::explorer::layout::inside;
-use crate::explorer::message::Mouse;
-use crate::explorer::model::{Model, Screen};
-use crate::explorer::motion::Motion;
-use crate::explorer::screens::case::state::CaseOrigin;
-use crate::explorer::screens::live::state::LiveScreen;
 use crate::explorer::screens::live::view::lines;
-use crate::explorer::screens::{case, layout, run};
-
-/// Opens the screen of an attempt in flight.
-pub(crate) fn open(model: &mut Model, key: AttemptKey) {
-    model.view.screen = Screen::Live(LiveScreen { key, first: None });
-}
-
-/// Handles the end of an attempt: if its transcript is open, shows the result instead, or the run if it was
-/// cancelled.
-pub(crate) fn ended(model: &mut Model, run: &RunState, key: AttemptKey, was_cancelled: bool) -> Vec<Effect> {
-    if !matches!(&model.view.screen, Screen::Live(live) if live.key == key) {
-        return Vec::new();
-    }
-    model.view.screen = Screen::Run;
-    if was_cancelled {
-        return Vec::new();
-    }
-    match model.case_of(run, key) {
-        Some(at) => {
-            run::list_with(model, at);
-            case::open_at(model, at, key.attempt, CaseOrigin::Run);
-            global::notify(model, "the attempt has ended; this is its result".into(), false)
-        }
-        None => Vec::new(),
-    }
-}
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::layout::inside;
+use crate::explorer::shared::message::Mouse;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::run_screen::{LiveScreen, RunPage};
+use crate::explorer::shared::screen::layout;
 
 pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     let area = inside(layout(model).main);
     let page = usize::from(area.height);
-    let Screen::Live(live) = &model.view.screen else { return };
+    let Some(live) = model.screen::<LiveScreen>() else { return };
     let last = lines(model, live, usize::from(area.width)).len().saturating_sub(page);
-    if let Screen::Live(live) = &mut model.view.screen {
+    if let Some(live) = model.screen_mut::<LiveScreen>() {
         let first = motion.of(live.first.unwrap_or(last).min(last), last + 1, page);
         live.first = Some(first).filter(|first| *first < last);
     }
@@ -56,6 +28,6 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
 }
 
 pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
-    model.view.screen = Screen::Run;
+    model.show(RunPage);
     Vec::new()
 }

@@ -2,13 +2,13 @@
 
 use crate::diff::{Line, Span, Tone};
 use crate::domain::{InFlight, Progress};
-use crate::explorer::model::Screen;
-use crate::explorer::screens::live::state::LiveScreen;
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::shared::layout::Layout;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::run_screen::LiveScreen;
+use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::steps::step_lines;
 use crate::explorer::widgets::text::{put, put_spans};
 use crate::explorer::widgets::{panel, panel_note, scrollbar, spinner};
-use crate::explorer::{Layout, Model};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
@@ -18,7 +18,7 @@ fn in_flight<'a>(model: &'a Model, live: &LiveScreen) -> Option<&'a InFlight> {
 
 /// Draws the id of the case, the number of the attempt, the turn, and the elapsed time.
 pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let (Screen::Live(live), Some(run)) = (&model.view.screen, &model.run) else { return };
+    let (Some(live), Some(run)) = (model.screen::<LiveScreen>(), &model.run) else { return };
     let id = run.plan.case_name(live.key.case);
     let repeat = if run.plan.options.repeat > 1 { format!(" #{}", live.key.attempt) } else { String::new() };
     let name = format!("{id}{repeat}");
@@ -34,7 +34,7 @@ pub(crate) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
 }
 
 pub(crate) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-    let Screen::Live(live) = &model.view.screen else { return None };
+    let Some(live) = model.screen::<LiveScreen>() else { return None };
     let inner = panel(areas.main, "live transcript", true, theme, buffer);
     panel_note(areas.main, areas.main.y, "not judged yet", theme.style(Role::Note), buffer);
     let lines = lines(model, live, usize::from(inner.width));

@@ -2,17 +2,20 @@
 //! written as one edit, which can be undone, and cases are run again.
 
 use crate::domain::{Decision, DecisionKind, Status};
+use crate::explorer::authoring::proposal::{Proposal, ProposalLine};
 use crate::explorer::authoring::{self, NotAccepted};
-use crate::explorer::case_ref::CaseRef;
-use crate::explorer::context::Context;
-use crate::explorer::dialogs::confirm::{self, Confirmed};
-use crate::explorer::dialogs::proposal::{Proposal, ProposalLine};
-use crate::explorer::effect::{Effect, ResultEffect};
-use crate::explorer::model::{Model, Screen};
+use crate::explorer::prompts::confirm;
+use crate::explorer::running::start;
 use crate::explorer::screens::queue::count::pending;
-use crate::explorer::screens::queue::state::Applying;
 use crate::explorer::screens::run;
-use crate::explorer::{global, what_if};
+use crate::explorer::shared::case_list::ListPage;
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::effect::{Effect, Request, ResultEffect};
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::notices;
+use crate::explorer::shared::triage::Applying;
+use crate::explorer::what_if;
 use crate::metrics::WhatIf;
 use crate::store::FileJob;
 use std::collections::BTreeSet;
@@ -40,7 +43,7 @@ pub(crate) fn criteria_planned(
     match jobs {
         _ if !is_awaited => Vec::new(),
         Ok(jobs) => show_summary(model, jobs),
-        Err(why) => global::notify(model, format!("the criteria cannot be changed: {why}"), true),
+        Err(why) => notices::notify(model, format!("the criteria cannot be changed: {why}"), true),
     }
 }
 
@@ -54,11 +57,11 @@ fn show_summary(model: &mut Model, criteria: Vec<FileJob>) -> Vec<Effect> {
             0 => "every failure is decided, and nothing is left to do",
             _ => "nothing is decided yet",
         };
-        return global::notify(model, words.into(), false);
+        return notices::notify(model, words.into(), false);
     }
     let (mut jobs, refused) = match jobs_of(model, &decided) {
         Ok(made) => made,
-        Err(why) => return global::notify(model, why, true),
+        Err(why) => return notices::notify(model, why, true),
     };
     jobs.extend(criteria);
     let lines = summary_lines(model, &decided, &refused, undecided, relaxed.len());
@@ -77,7 +80,7 @@ fn show_summary(model: &mut Model, criteria: Vec<FileJob>) -> Vec<Effect> {
         queue.applying = Some(applying);
     }
     if jobs.is_empty() {
-        return confirm::open(model, "Finish the triage?", lines, Confirmed::FinishTriage);
+        return confirm::open(model, "Finish the triage?", lines, Request::FinishTriage);
     }
     let mut proposal = Proposal::new(words, jobs, |job| authoring::shown(model, &job.path));
     let headings = lines.into_iter().map(ProposalLine::Heading);
@@ -177,12 +180,12 @@ pub(crate) fn applied(model: &mut Model) -> Vec<Effect> {
     let mut effects = what_if::drop_trial(model);
     model.decisions.take(&decisions);
     model.queue = None;
-    if matches!(&model.view.screen, Screen::Case(_)) {
-        model.view.screen = Screen::Browse;
+    if model.open_case().is_some() {
+        model.show(ListPage);
     }
     effects.push(Effect::Results(ResultEffect::SaveDecisions(decisions)));
     if !applying.run_again.is_empty() {
-        let against = run::against_of(model, &applying.run_again);
+        let against = start::against_of(model, &applying.run_again);
         effects.extend(run::start(model, applying.run_again, against));
     }
     effects

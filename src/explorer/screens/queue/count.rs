@@ -1,9 +1,9 @@
 //! The decisions of the queue: their counts, and those that are not carried out yet.
 
 use crate::domain::{Decision, DecisionKind};
-use crate::explorer::case_ref::CaseRef;
-use crate::explorer::model::Model;
-use crate::explorer::screens::queue::state::Queue;
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::triage::Queue;
 use std::collections::BTreeMap;
 
 /// The decisions of the queue that are not carried out yet.

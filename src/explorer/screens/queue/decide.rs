@@ -1,16 +1,18 @@
 //! Decisions of the queue, for one case and for the rest of its group, and their undo.
 
 use crate::domain::{Decision, DecisionKind};
-use crate::explorer::authoring::{self, quarantine};
-use crate::explorer::case_ref::CaseRef;
-use crate::explorer::commands::enabled::{self, Enabled};
-use crate::explorer::dialogs::ask::{self, Purpose};
-use crate::explorer::dialogs::confirm::{self, Confirmed};
-use crate::explorer::effect::{Effect, ResultEffect};
-use crate::explorer::global;
-use crate::explorer::model::{Model, Screen};
-use crate::explorer::screens::queue::state::{QueueStep, StepChange};
+use crate::explorer::authoring::{self, conditions, quarantine};
+use crate::explorer::prompts::ask::Purpose;
+use crate::explorer::prompts::{ask, confirm};
 use crate::explorer::screens::queue::update::{show, to_undecided, try_criteria};
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::effect::{Effect, Request, ResultEffect};
+use crate::explorer::shared::enabled::Enabled;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::notices;
+use crate::explorer::shared::triage::{QueueStep, StepChange};
+use crate::explorer::what_if;
 use crate::metrics::{WhatIf, relaxation_of_all};
 use std::borrow::Cow;
 
@@ -34,12 +36,12 @@ pub(crate) fn can_accept(model: &Model) -> Enabled {
     if has_error {
         return Err("the agent did not complete this attempt, so there is nothing to accept");
     }
-    enabled::can_edit(model)
+    conditions::can_edit(model)
 }
 
 pub(crate) fn can_relax(model: &Model) -> Enabled {
     can_decide(model)?;
-    enabled::has_suggestion(model)
+    what_if::conditions::has_suggestion(model)
 }
 
 pub(crate) fn can_undo(model: &Model) -> Enabled {
@@ -104,10 +106,10 @@ pub(crate) fn decide_group(model: &mut Model, choice: Choice) -> Vec<Effect> {
             let change = relaxation_of(model, &rest);
             if change.is_empty() {
                 let why = "no small change of criteria was found with which these cases would pass";
-                return global::notify(model, why.into(), true);
+                return notices::notify(model, why.into(), true);
             }
             let title = format!("Try this for {}?", cases_words(rest.len()));
-            confirm::open(model, title, change.words(), Confirmed::ChangeCriteria(change))
+            confirm::open(model, title, change.words(), Request::ChangeCriteria(change))
         }
     }
 }
@@ -126,7 +128,7 @@ fn preview(
     };
     if cases.is_empty() {
         let why = "what the agent did cannot be accepted in any of these cases";
-        return global::notify(model, why.into(), true);
+        return notices::notify(model, why.into(), true);
     }
     let mut lines: Vec<String> =
         cases.iter().take(NAMED).map(|case| model.eval_id(*case).into_owned()).collect();
@@ -137,7 +139,7 @@ fn preview(
         lines.push(format!("{} cannot be accepted and stay undecided", cases_words(left_out.len())));
     }
     let title = format!("{}: {}?", kind.label(), cases_words(cases.len()));
-    confirm::open(model, title, lines, Confirmed::DecideGroup(kind, cases, note, until))
+    confirm::open(model, title, lines, Request::DecideGroup { kind, cases, note, until })
 }
 
 fn cases_words(count: usize) -> String {
@@ -230,7 +232,7 @@ pub(crate) fn undo(model: &mut Model) -> Vec<Effect> {
             }
         }
     }
-    if !matches!(&model.view.screen, Screen::Edit(_)) {
+    if !model.is_on(Context::Edit) {
         show(model, step.at);
     }
     effects

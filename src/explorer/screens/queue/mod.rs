@@ -7,31 +7,59 @@
 
 mod apply;
 mod count;
-mod decide;
-pub mod state;
+pub(crate) mod decide;
 mod update;
 mod view;
 
 pub(crate) use apply::{applied, criteria_planned, summary};
 pub(crate) use count::count;
 pub(crate) use decide::{
-    Choice, add_criteria, can_accept, can_decide, can_relax, can_undo, decide, decide_group,
-    has_rest_of_group, take, undo,
+    add_criteria, can_accept, can_decide, can_relax, can_undo, decide, decide_group, has_rest_of_group, take,
+    undo,
 };
 pub(crate) use update::{can_open, next, open, previous, resume, skip};
 
-use super::{ScreenEntry, case, nothing};
-use crate::explorer::context::Context;
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::case_screen::{CaseScreen, TriageScreen};
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::model::{CommandTarget, Screen, ScreenFunctions};
+use crate::explorer::shared::screen::nothing;
+use crate::explorer::shown_case::{movement, title};
 
 /// The functions of this screen: the case screen, below two lines about the queue.
-pub static SCREEN: ScreenEntry = ScreenEntry {
+static SCREEN: ScreenFunctions = ScreenFunctions {
     context: Context::Queue,
     layout: view::layout,
-    title: case::SCREEN.title,
+    title: title::title,
+    status: Some(|_| String::new()),
     draw: view::draw,
-    scroll: case::SCREEN.scroll,
-    mouse: case::SCREEN.mouse,
+    scroll: movement::scroll,
+    mouse: movement::mouse,
     open: nothing,
     back: update::back,
     text: None,
 };
+
+impl Screen for TriageScreen {
+    fn functions(&self) -> &'static ScreenFunctions {
+        &SCREEN
+    }
+
+    fn target(&self) -> CommandTarget {
+        CommandTarget::Case(self.0.at)
+    }
+
+    fn case(&self) -> Option<&CaseScreen> {
+        Some(&self.0)
+    }
+
+    fn case_mut(&mut self) -> Option<&mut CaseScreen> {
+        Some(&mut self.0)
+    }
+
+    fn follow(&mut self, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
+        let now = new(self.0.at);
+        self.0.at = now.unwrap_or(self.0.at);
+        now.is_some()
+    }
+}

@@ -1,20 +1,21 @@
 //! Opening the queue, and moving in it.
 
 use crate::domain::Status;
-use crate::explorer::case_ref::CaseRef;
-use crate::explorer::commands::TRIAGE;
-use crate::explorer::commands::enabled::Enabled;
-use crate::explorer::effect::Effect;
-use crate::explorer::model::{Model, Screen};
-use crate::explorer::screens::browse::causes::by_cause;
-use crate::explorer::screens::browse::state::Narrowing;
-use crate::explorer::screens::case;
-use crate::explorer::screens::case::body_lines::CaseMode;
-use crate::explorer::screens::case::state::CaseOrigin;
+use crate::explorer::case_list::causes::by_cause;
 use crate::explorer::screens::queue::apply::summary;
 use crate::explorer::screens::queue::count::pending;
-use crate::explorer::screens::queue::state::{Queue, QueueGroup, QueueStep, StepChange};
-use crate::explorer::{global, what_if};
+use crate::explorer::shared::case_lines::CaseMode;
+use crate::explorer::shared::case_list::{ListPage, Narrowing};
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::case_screen::{CaseOrigin, TriageScreen};
+use crate::explorer::shared::command_names::TRIAGE;
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::enabled::Enabled;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::notices;
+use crate::explorer::shared::triage::{Queue, QueueGroup, QueueStep, StepChange};
+use crate::explorer::shown_case::{movement, refresh};
+use crate::explorer::what_if;
 
 pub(crate) fn can_open(model: &Model) -> Enabled {
     // Looked at first, because this is called for every frame, and a set may have a million cases.
@@ -58,7 +59,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
         .filter(|group| !group.cases.is_empty())
         .collect();
     let Some(first) = groups.first().and_then(|group| group.cases.first()).copied() else {
-        return global::notify(model, why_empty(model).into(), false);
+        return notices::notify(model, why_empty(model).into(), false);
     };
     // Decisions of a triage that was left can still be taken back.
     let before = model.queue.take().unwrap_or_default();
@@ -110,15 +111,12 @@ pub(super) fn to_undecided(model: &mut Model, start: CaseRef, from_itself: bool)
 
 /// Shows a case of the queue, decided or not.
 pub(super) fn show(model: &mut Model, case: CaseRef) {
-    let mode = match &model.view.screen {
-        Screen::Case(open) if open.from == CaseOrigin::Queue => open.mode,
-        _ => CaseMode::Compare,
-    };
+    let mode = model.screen::<TriageScreen>().map_or(CaseMode::Compare, |open| open.0.mode);
     if let Some(queue) = &mut model.queue {
         queue.at = case;
     }
-    case::open(model, case, CaseOrigin::Queue);
-    if let Screen::Case(open) = &mut model.view.screen {
+    refresh::open(model, case, CaseOrigin::Queue);
+    if let Some(open) = model.open_case_mut() {
         open.mode = mode;
     }
 }
@@ -159,18 +157,18 @@ pub(crate) fn skip(model: &mut Model, group: bool) -> Vec<Effect> {
 
 /// Leaves the queue. What was decided is stored, and the queue can be opened again.
 pub(super) fn back(model: &mut Model) -> Vec<Effect> {
-    if matches!(&model.view.screen, Screen::Case(case) if case.mode != CaseMode::Compare) {
-        return (case::SCREEN.back)(model);
+    if model.open_case().is_some_and(|case| case.mode != CaseMode::Compare) {
+        return movement::back(model);
     }
     let open = model
         .queue
         .as_ref()
         .map_or(0, |queue| pending(model, queue).len() + usize::from(!queue.change.is_empty()));
-    model.view.screen = Screen::Browse;
+    model.show(ListPage);
     let decisions = match open {
         0 => return Vec::new(),
         1 => "1 decision is".to_string(),
         count => format!("{count} decisions are"),
     };
-    global::notify(model, format!("{decisions} not carried out yet; {} continues", TRIAGE.key()), false)
+    notices::notify(model, format!("{decisions} not carried out yet; {} continues", TRIAGE.key()), false)
 }

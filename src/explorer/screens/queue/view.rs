@@ -1,11 +1,11 @@
 //! Drawing of the queue: two lines above the case.
 
 use crate::domain::DecisionKind;
-use crate::explorer::Layout;
-use crate::explorer::model::Model;
-use crate::explorer::screens::case;
-use crate::explorer::screens::queue::state::Queue;
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::shared::layout::Layout;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::theme::{Role, Theme};
+use crate::explorer::shared::triage::Queue;
+use crate::explorer::shown_case::view as case_view;
 use crate::explorer::widgets::text::{put, put_right};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -19,7 +19,7 @@ const ROWS: u16 = 2;
 pub(super) fn layout(base: Layout, model: &Model) -> Layout {
     let rows = ROWS.min(base.body.height / 4);
     let body = Rect { y: base.body.y + rows, height: base.body.height - rows, ..base.body };
-    (case::SCREEN.layout)(Layout { body, main: body, ..base }, model)
+    case_view::layout(Layout { body, main: body, ..base }, model)
 }
 
 /// The rows above the case.
@@ -33,7 +33,7 @@ pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Bu
         position(model, queue, above(areas), theme, buffer);
         tally(model, queue, above(areas), theme, buffer);
     }
-    (case::SCREEN.draw)(model, areas, theme, buffer)
+    case_view::draw(model, areas, theme, buffer)
 }
 
 /// "[3/17] set_light is not called", and how many of this cause are left.

@@ -1,23 +1,23 @@
 //! The run screen: a run while it is live and after it ended.
 
-pub mod state;
 mod update;
 mod view;
 
+pub(crate) use crate::explorer::running::start::start;
 pub(crate) use update::{
-    accept, against_of, cancel_all, cancel_one, cases_in_scope, confirm_failures, finished_under_cursor,
-    judge_again, list_with, next_failing, pause, rerun_failed, run_msg, run_selected, run_turn, scope, start,
-    switch_pane, watch,
+    accept, cancel_all, cancel_one, finished_under_cursor, next_failing, pause, switch_pane, watch,
 };
 
-use super::ScreenEntry;
-use crate::explorer::context::Context;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::model::{Screen, ScreenFunctions};
+use crate::explorer::shared::run_screen::RunPage;
 
 /// The functions of this screen.
-pub static SCREEN: ScreenEntry = ScreenEntry {
+static SCREEN: ScreenFunctions = ScreenFunctions {
     context: Context::Run,
     layout: view::layout,
     title: view::title,
+    status: None,
     draw: view::draw,
     scroll: update::scroll,
     mouse: update::mouse,
@@ -25,3 +25,9 @@ pub static SCREEN: ScreenEntry = ScreenEntry {
     back: update::back,
     text: None,
 };
+
+impl Screen for RunPage {
+    fn functions(&self) -> &'static ScreenFunctions {
+        &SCREEN
+    }
+}

@@ -1,11 +1,12 @@
 //! Drawing of the run screen: progress, attempts in flight and finished attempts.
 
 use crate::domain::{AttemptKey, AttemptSummary, Gate, InFlight, Progress, RunState, seconds_text};
-use crate::explorer::layout::TWO_PANES_FROM;
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::running::events::without_result_words;
+use crate::explorer::shared::layout::{Layout, TWO_PANES_FROM};
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
 use crate::explorer::widgets::{bar, counts, panel, scrollbar, spinner};
-use crate::explorer::{Layout, Model};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
@@ -110,15 +111,6 @@ fn pace(model: &Model, run: &RunState) -> String {
     let pace = done as f64 / elapsed;
     let left = (run.plan.attempts() - done) as f64 / pace;
     format!("{pace:.1} attempts/s · {elapsed:.0}s · eta {}", duration(left))
-}
-
-/// How many attempts have no result: ", 1 cancelled, 10 not run". Empty if all have one.
-pub(super) fn without_result_words(run: &RunState) -> String {
-    let cancelled = run.cancelled.len();
-    let not_run = run.plan.attempts().saturating_sub(run.totals.ended() + cancelled);
-    let counts = [(cancelled, "cancelled"), (not_run, "not run")];
-    let counts = counts.iter().filter(|(count, _)| *count > 0);
-    counts.map(|(count, word)| format!(", {count} {word}")).collect()
 }
 
 fn duration(seconds: f64) -> String {

@@ -1,22 +1,23 @@
 //! The runs of the folder, newest first.
 
-pub mod state;
 mod update;
 mod view;
 
 pub(crate) use update::{
-    can_change, can_compare, can_export, can_name, can_pin, compare, export, has_folder, has_run_here, leave,
+    can_change, can_compare, can_export, can_name, can_pin, compare, export, has_folder, has_run_here,
     listed, mark, pin, remove, remove_confirmed, removed, rename, show,
 };
 
-use super::ScreenEntry;
-use crate::explorer::context::Context;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::model::{Screen, ScreenFunctions};
+use crate::explorer::shared::run_list::RunsPage;
 
 /// The functions of this screen.
-pub static SCREEN: ScreenEntry = ScreenEntry {
+static SCREEN: ScreenFunctions = ScreenFunctions {
     context: Context::Runs,
     layout: view::layout,
     title: view::title,
+    status: Some(|_| String::new()),
     draw: view::draw,
     scroll: update::scroll,
     mouse: update::mouse,
@@ -24,3 +25,9 @@ pub static SCREEN: ScreenEntry = ScreenEntry {
     back: update::back,
     text: None,
 };
+
+impl Screen for RunsPage {
+    fn functions(&self) -> &'static ScreenFunctions {
+        &SCREEN
+    }
+}

@@ -1,55 +1,37 @@
 //! Updates of the screen of runs.
 
-use crate::explorer::commands::enabled::Enabled;
-use crate::explorer::dialogs::ask::{self, Purpose};
-use crate::explorer::dialogs::confirm::{self, Confirmed};
-use crate::explorer::effect::{Effect, HistoryEffect, ResultEffect};
-use crate::explorer::layout::case_rows;
-use crate::explorer::message::Mouse;
-use crate::explorer::model::{Model, Screen};
-use crate::explorer::motion::Motion;
-use crate::explorer::opened_run;
-use crate::explorer::screens::browse::relist;
-use crate::explorer::screens::layout;
-use crate::explorer::screens::runs::state::RunsScreen;
-use crate::explorer::ticket::Ticket;
-use crate::explorer::{global, what_if};
+use crate::explorer::case_list::listing::relist;
+use crate::explorer::prompts::ask::Purpose;
+use crate::explorer::prompts::{ask, confirm};
+use crate::explorer::shared::case_list::ListPage;
+use crate::explorer::shared::effect::{Effect, HistoryEffect, Request, ResultEffect};
+use crate::explorer::shared::enabled::Enabled;
+use crate::explorer::shared::layout::case_rows;
+use crate::explorer::shared::message::Mouse;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::notices;
+use crate::explorer::shared::run_list::RunsPage;
+use crate::explorer::shared::screen::layout;
+use crate::explorer::shared::ticket::Ticket;
+use crate::explorer::{opened_run, what_if};
 use crate::history::{History, RunHead};
 use crate::store::{file_id, run_name_error};
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-fn screen(model: &Model) -> Option<&RunsScreen> {
-    match &model.view.screen {
-        Screen::Runs(runs) => Some(runs),
-        _ => None,
-    }
-}
-
-fn screen_mut(model: &mut Model) -> Option<&mut RunsScreen> {
-    match &mut model.view.screen {
-        Screen::Runs(runs) => Some(runs),
-        _ => None,
-    }
-}
-
 /// Shows the runs of the folder. Those that were shown last are visible until they are read again.
 pub(crate) fn show(model: &mut Model) -> Vec<Effect> {
     // A past run was opened from this screen.
     opened_run::close(model);
-    if !matches!(model.view.screen, Screen::Runs(_)) {
-        model.view.screen = Screen::Runs(std::mem::take(&mut model.runs));
-    }
+    model.show(RunsPage);
     vec![Effect::History(HistoryEffect::List(model.ticket()))]
 }
 
 /// The runs of the folder arrived.
 pub(crate) fn listed(model: &mut Model, ticket: Ticket, history: Arc<History>) -> Vec<Effect> {
-    let runs = match &mut model.view.screen {
-        Screen::Runs(runs) => runs,
-        _ => &mut model.runs,
-    };
+    let runs = &mut model.runs;
     if ticket > runs.read {
         runs.read = ticket;
         runs.put(history);
@@ -58,15 +40,8 @@ pub(crate) fn listed(model: &mut Model, ticket: Ticket, history: Arc<History>) -
 }
 
 pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
-    leave(model);
+    model.show(ListPage);
     Vec::new()
-}
-
-/// Shows the list of cases. The state of this screen is kept.
-pub(crate) fn leave(model: &mut Model) {
-    if let Screen::Runs(runs) = std::mem::replace(&mut model.view.screen, Screen::Browse) {
-        model.runs = runs;
-    }
 }
 
 /// Condition for showing the runs of the folder: a run from a file has none.
@@ -75,26 +50,26 @@ pub(crate) fn has_folder(model: &Model) -> Enabled {
 }
 
 pub(crate) fn has_run_here(model: &Model) -> Enabled {
-    screen(model).and_then(RunsScreen::head).map(|_| ()).ok_or("there is no run here")
+    model.runs.head().map(|_| ()).ok_or("there is no run here")
 }
 
 /// Runs of evaltrail can be deleted; evaltrail does not change results of ADK.
 pub(crate) fn can_change(model: &Model) -> Enabled {
     has_run_here(model)?;
-    let is_evaltrails = screen(model).and_then(RunsScreen::head).is_some_and(RunHead::is_evaltrail);
+    let is_evaltrails = model.runs.head().is_some_and(RunHead::is_evaltrail);
     is_evaltrails.then_some(()).ok_or("it is a result of ADK, which evaltrail does not change")
 }
 
 /// Only own runs have names.
 pub(crate) fn can_name(model: &Model) -> Enabled {
     has_run_here(model)?;
-    let is_ours = screen(model).and_then(RunsScreen::head).is_some_and(RunHead::is_ours);
+    let is_ours = model.runs.head().is_some_and(RunHead::is_ours);
     is_ours.then_some(()).ok_or("only your own runs can be named")
 }
 
 pub(crate) fn can_pin(model: &Model) -> Enabled {
     has_run_here(model)?;
-    let head = screen(model).and_then(RunsScreen::head).ok_or("there is no run here")?;
+    let head = model.runs.head().ok_or("there is no run here")?;
     match () {
         () if !head.is_ours() => Err("only your own runs can be pinned"),
         () if !head.is_finished() => Err("the run is unfinished"),
@@ -106,7 +81,7 @@ pub(crate) fn can_pin(model: &Model) -> Enabled {
 
 pub(crate) fn can_compare(model: &Model) -> Enabled {
     has_run_here(model)?;
-    let runs = screen(model).ok_or("there is no run here")?;
+    let runs = &model.runs;
     let after = runs.head().ok_or("there is no run here")?;
     if !after.is_usable() {
         return Err("foreign runs cannot be compared");
@@ -126,15 +101,14 @@ pub(crate) fn can_compare(model: &Model) -> Enabled {
 
 /// Opens the run under the cursor: its cases as they were.
 pub(crate) fn open(model: &mut Model) -> Vec<Effect> {
-    let head = screen(model).and_then(RunsScreen::head).cloned();
+    let head = model.runs.head().cloned();
     head.into_iter().map(|head| Effect::History(HistoryEffect::Open(Box::new(head)))).collect()
 }
 
 /// Marks the run as the first of a comparison, or removes the mark.
 pub(crate) fn mark(model: &mut Model) -> Vec<Effect> {
-    if let Some(runs) = screen_mut(model)
-        && let Some(path) = runs.head().map(|head| head.path.clone())
-    {
+    let runs = &mut model.runs;
+    if let Some(path) = runs.head().map(|head| head.path.clone()) {
         runs.marked = Some(path).filter(|path| runs.marked.as_ref() != Some(path));
     }
     Vec::new()
@@ -142,7 +116,7 @@ pub(crate) fn mark(model: &mut Model) -> Vec<Effect> {
 
 /// Compares the marked run, or else the one before, with the run under the cursor.
 pub(crate) fn compare(model: &mut Model) -> Vec<Effect> {
-    let Some(runs) = screen(model) else { return Vec::new() };
+    let runs = &model.runs;
     let pair = runs.first_of_comparison().cloned().zip(runs.head().cloned());
     let effect = |(before, after)| Effect::History(HistoryEffect::Compare(Box::new(before), Box::new(after)));
     pair.map(effect).into_iter().collect()
@@ -150,9 +124,9 @@ pub(crate) fn compare(model: &mut Model) -> Vec<Effect> {
 
 /// Pins the run under the cursor: it is kept, and is the baseline. A pinned one is pinned no longer.
 pub(crate) fn pin(model: &mut Model) -> Vec<Effect> {
-    let Some(head) = screen(model).and_then(RunsScreen::head).cloned() else { return Vec::new() };
+    let Some(head) = model.runs.head().cloned() else { return Vec::new() };
     let ticket = model.ticket();
-    let is_pinned = screen(model).is_some_and(|runs| runs.is_pinned(&head) || runs.is_baseline(&head));
+    let is_pinned = model.runs.is_pinned(&head) || model.runs.is_baseline(&head);
     vec![Effect::History(match is_pinned {
         true => HistoryEffect::Unpin(head.run_id, ticket),
         false => HistoryEffect::Pin(Box::new(head), ticket),
@@ -161,11 +135,10 @@ pub(crate) fn pin(model: &mut Model) -> Vec<Effect> {
 
 /// Asks for a name for the run under the cursor.
 pub(crate) fn rename(model: &mut Model) -> Vec<Effect> {
-    let Some(run_id) = screen(model).and_then(RunsScreen::head).map(|head| head.run_id.clone()) else {
+    let Some(run_id) = model.runs.head().map(|head| head.run_id.clone()) else {
         return Vec::new();
     };
-    let runs = screen(model);
-    let named = runs.and_then(|runs| runs.name_of(runs.head()?));
+    let named = model.runs.head().and_then(|head| model.runs.name_of(head));
     let value = named.unwrap_or_default().to_string();
     ask::open(model, NameOfRun { run_id }, value)
 }
@@ -196,13 +169,13 @@ impl Purpose for NameOfRun {
 
 pub(crate) fn can_export(model: &Model) -> Enabled {
     has_run_here(model)?;
-    let is_usable = screen(model).and_then(RunsScreen::head).is_some_and(RunHead::is_usable);
+    let is_usable = model.runs.head().is_some_and(RunHead::is_usable);
     is_usable.then_some(()).ok_or("foreign runs cannot be exported")
 }
 
 /// Asks for the file to which the run under the cursor is written.
 pub(crate) fn export(model: &mut Model) -> Vec<Effect> {
-    let Some(head) = screen(model).and_then(RunsScreen::head).cloned() else { return Vec::new() };
+    let Some(head) = model.runs.head().cloned() else { return Vec::new() };
     let value = format!("run-{}.evaltrail", file_id(&head.run_id));
     ask::open(model, ExportFile { head: Box::new(head) }, value)
 }
@@ -232,19 +205,19 @@ impl Purpose for ExportFile {
 
 /// Asks whether to delete the run under the cursor.
 pub(crate) fn remove(model: &mut Model) -> Vec<Effect> {
-    let Some(head) = screen(model).and_then(RunsScreen::head).cloned() else { return Vec::new() };
+    let Some(head) = model.runs.head().cloned() else { return Vec::new() };
     let attempts = match head.totals.ended() {
         1 => "1 attempt".to_string(),
         count => format!("{count} attempts"),
     };
     let mut lines = vec![format!("{attempts}, in {}", head.path.display())];
     lines.push("The results of its cases are those of older runs again. This cannot be undone.".into());
-    let is_pinned = screen(model).is_some_and(|runs| runs.is_pinned(&head));
-    if screen(model).is_some_and(|runs| runs.is_baseline(&head)) {
+    let is_pinned = model.runs.is_pinned(&head);
+    if model.runs.is_baseline(&head) {
         lines.push("It is the baseline; evaltrail-baseline.json stays.".into());
     }
     let title = if is_pinned { "Delete this run, which is pinned?" } else { "Delete this run?" };
-    confirm::open(model, title, lines, Confirmed::RemoveRun(head.path))
+    confirm::open(model, title, lines, Request::RemoveRun(head.path))
 }
 
 /// Deletes a run after the confirmation.
@@ -255,7 +228,7 @@ pub(crate) fn remove_confirmed(model: &mut Model, path: PathBuf) -> Vec<Effect> 
 /// A run was deleted: results that were from it are those of older runs.
 pub(crate) fn removed(model: &mut Model, run_id: &str, ticket: Ticket, history: Arc<History>) -> Vec<Effect> {
     listed(model, ticket, history);
-    global::notify(model, format!("run {run_id} was deleted"), false);
+    notices::notify(model, format!("run {run_id} was deleted"), false);
     // A what-if was computed from these results, too.
     let mut effects = what_if::drop_trial(model);
     if model.view.outcomes.forget(run_id) {
@@ -269,10 +242,9 @@ pub(crate) fn removed(model: &mut Model, run_id: &str, ticket: Ticket, history: 
 
 pub(crate) fn scroll(model: &mut Model, motion: Motion) {
     let page = usize::from(case_rows(&layout(model)).height);
-    if let Some(runs) = screen_mut(model) {
-        runs.cursor = motion.of(runs.cursor, runs.rows.len(), page);
-        runs.offset = runs.offset.clamp(runs.cursor.saturating_sub(page.saturating_sub(1)), runs.cursor);
-    }
+    let runs = &mut model.runs;
+    runs.cursor = motion.of(runs.cursor, runs.rows.len(), page);
+    runs.offset = runs.offset.clamp(runs.cursor.saturating_sub(page.saturating_sub(1)), runs.cursor);
 }
 
 pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
@@ -284,7 +256,7 @@ pub(crate) fn mouse(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
     if !rows.contains(ratatui::layout::Position { x: mouse.x, y: mouse.y }) {
         return Vec::new();
     }
-    let Some(runs) = screen_mut(model) else { return Vec::new() };
+    let runs = &mut model.runs;
     let row = runs.offset + usize::from(mouse.y - rows.y);
     if row >= runs.rows.len() {
         return Vec::new();

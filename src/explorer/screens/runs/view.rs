@@ -1,14 +1,13 @@
 //! Drawing of the screen of runs.
 
 use crate::domain::{Shard, Status};
-use crate::explorer::case_trend::short;
-use crate::explorer::layout::case_rows;
-use crate::explorer::model::{Model, Screen};
-use crate::explorer::screens::runs::state::RunsScreen;
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::case_list::trend::short;
+use crate::explorer::shared::layout::{Layout, case_rows, inside};
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::run_list::RunsScreen;
+use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{fit, put, put_right};
 use crate::explorer::widgets::{counts_text, panel, panel_note, scrollbar};
-use crate::explorer::{Layout, inside};
 use crate::history::{RunHead, RunSource};
 use crate::workspace::SetPath;
 use ratatui::buffer::Buffer;
@@ -42,7 +41,7 @@ pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
 }
 
 pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-    let Screen::Runs(runs) = &model.view.screen else { return None };
+    let runs = &model.runs;
     let mut count = match runs.rows.len() {
         _ if runs.history.is_none() => "runs".to_string(),
         1 => "1 run".to_string(),

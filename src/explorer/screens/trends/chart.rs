@@ -1,10 +1,10 @@
 //! The chart of a row over its runs, with the chosen run below it.
 
 use super::state::{Series, TrendsScreen};
-use crate::explorer::case_trend::{changes, short};
-use crate::explorer::layout::inside;
-use crate::explorer::model::Model;
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::case_list::trend::{changes, short};
+use crate::explorer::shared::layout::inside;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::put;
 use crate::explorer::widgets::{panel, panel_note};
 use crate::history::RunHead;

@@ -7,14 +7,16 @@ mod view;
 
 pub(crate) use update::{has_points, listed, next_run, previous_run, show};
 
-use super::ScreenEntry;
-use crate::explorer::context::Context;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::model::{Screen, ScreenFunctions};
+use state::TrendsScreen;
 
 /// The functions of this screen.
-pub static SCREEN: ScreenEntry = ScreenEntry {
+static SCREEN: ScreenFunctions = ScreenFunctions {
     context: Context::Trends,
     layout: view::layout,
     title: view::title,
+    status: None,
     draw: view::draw,
     scroll: update::scroll,
     mouse: update::mouse,
@@ -22,3 +24,9 @@ pub static SCREEN: ScreenEntry = ScreenEntry {
     back: update::back,
     text: None,
 };
+
+impl Screen for TrendsScreen {
+    fn functions(&self) -> &'static ScreenFunctions {
+        &SCREEN
+    }
+}

@@ -1,8 +1,8 @@
 //! State of the screen of trends.
 
 use crate::domain::stored_path::path_below;
-use crate::explorer::set_view::SetView;
-use crate::explorer::ticket::Ticket;
+use crate::explorer::shared::set_view::SetView;
+use crate::explorer::shared::ticket::Ticket;
 use crate::history::{CriteriaNumbers, History, RunHead, RunSource, SetCount, SetResults};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -1,41 +1,34 @@
 //! Updates of the screen of trends.
 
-use crate::explorer::commands::enabled::Enabled;
-use crate::explorer::effect::{Effect, HistoryEffect};
-use crate::explorer::layout::case_rows;
-use crate::explorer::message::Mouse;
-use crate::explorer::model::{Model, Screen};
-use crate::explorer::motion::Motion;
 use crate::explorer::opened_run;
 use crate::explorer::screens::trends::state::TrendsScreen;
-use crate::explorer::screens::{layout, runs};
-use crate::explorer::ticket::Ticket;
+use crate::explorer::shared::case_list::ListPage;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::effect::{Effect, HistoryEffect, Request};
+use crate::explorer::shared::enabled::Enabled;
+use crate::explorer::shared::layout::case_rows;
+use crate::explorer::shared::message::Mouse;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::screen::layout;
+use crate::explorer::shared::ticket::Ticket;
 use crate::history::History;
 use std::sync::Arc;
 
 fn screen(model: &Model) -> Option<&TrendsScreen> {
-    match &model.view.screen {
-        Screen::Trends(trends) => Some(trends),
-        _ => None,
-    }
+    model.screen()
 }
 
 fn screen_mut(model: &mut Model) -> Option<&mut TrendsScreen> {
-    match &mut model.view.screen {
-        Screen::Trends(trends) => Some(trends),
-        _ => None,
-    }
+    model.screen_mut()
 }
 
 /// Shows the trends of the folder.
 pub(crate) fn show(model: &mut Model) -> Vec<Effect> {
     // A past run may be open in place of the folder.
     opened_run::close(model);
-    let from_runs = matches!(model.view.screen, Screen::Runs(_));
-    if from_runs {
-        runs::leave(model);
-    }
-    model.view.screen = Screen::Trends(Box::new(TrendsScreen { from_runs, ..TrendsScreen::default() }));
+    let from_runs = model.is_on(Context::Runs);
+    model.show(TrendsScreen { from_runs, ..TrendsScreen::default() });
     vec![Effect::History(HistoryEffect::List(model.ticket()))]
 }
 
@@ -53,8 +46,8 @@ pub(crate) fn listed(model: &mut Model, ticket: Ticket, history: Arc<History>) {
 
 pub(crate) fn back(model: &mut Model) -> Vec<Effect> {
     let from_runs = screen(model).is_some_and(|trends| trends.from_runs);
-    model.view.screen = Screen::Browse;
-    if from_runs { runs::show(model) } else { Vec::new() }
+    model.show(ListPage);
+    if from_runs { vec![Request::ShowRuns.into()] } else { Vec::new() }
 }
 
 pub(crate) fn has_points(model: &Model) -> Enabled {

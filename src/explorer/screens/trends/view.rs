@@ -4,10 +4,10 @@ use super::chart;
 use super::state::{Series, TrendsScreen};
 use crate::analysis::block;
 use crate::domain::{difference_text, score_text};
-use crate::explorer::case_trend::OTHER_CRITERIA;
-use crate::explorer::layout::{Layout, case_rows};
-use crate::explorer::model::{Model, Screen};
-use crate::explorer::theme::{Role, Theme};
+use crate::explorer::case_list::trend::OTHER_CRITERIA;
+use crate::explorer::shared::layout::{Layout, case_rows};
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::theme::{Role, Theme};
 use crate::explorer::widgets::text::{put, put_right};
 use crate::explorer::widgets::{panel, scrollbar};
 use ratatui::buffer::Buffer;
@@ -25,10 +25,7 @@ const NUMBER_WIDTH: u16 = 8;
 
 pub(super) fn layout(base: Layout, model: &Model) -> Layout {
     let body = base.body;
-    let rows = match &model.view.screen {
-        Screen::Trends(trends) => trends.series.len() as u16,
-        _ => 0,
-    };
+    let rows = model.screen::<TrendsScreen>().map_or(0, |trends| trends.series.len() as u16);
     let list = match body.height {
         height if height < CHART_FROM => height,
         // Border, heading and rows; the chart takes at least half.
@@ -46,7 +43,7 @@ pub(super) fn title(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffe
 }
 
 pub(super) fn draw(model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
-    let Screen::Trends(trends) = &model.view.screen else { return None };
+    let Some(trends) = model.screen::<TrendsScreen>() else { return None };
     let title = match trends.series.iter().any(Series::has_other_criteria) {
         true => "each set over its runs   │ ≠ other criteria",
         false => "each set over its runs",

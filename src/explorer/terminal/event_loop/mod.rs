@@ -4,15 +4,21 @@ mod opening;
 mod released;
 
 use crate::domain::{RunEvent, clean_json};
-use crate::explorer::effect::{RunEffect, TerminalEffect};
-use crate::explorer::message::{ResultMsg, SetMsg};
+use crate::explorer::app::draw::draw;
+use crate::explorer::app::update::update;
+use crate::explorer::opened_run;
+use crate::explorer::shared::case_list::Node;
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::effect::{Against, Effect, RunEffect, TerminalEffect};
+use crate::explorer::shared::message::{Msg, ResultMsg, RunMsg, SetMsg};
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::theme::Theme;
 use crate::explorer::terminal::effects::{EffectExecutor, LoopEvent};
 use crate::explorer::terminal::frames::Frames;
 use crate::explorer::terminal::guard::{Guard, Screen};
 use crate::explorer::terminal::keys::Keys;
 use crate::explorer::terminal::newer_run::NewerRun;
 use crate::explorer::terminal::{clipboard, guard as terminal, input};
-use crate::explorer::{Against, CaseRef, Effect, Model, Msg, Node, RunMsg, Theme, draw, opened_run, update};
 use crate::formats::ColumnMap;
 use crate::process::Runtimes;
 use crate::runner::TrustQuestion;
@@ -249,6 +255,7 @@ impl Loop {
             Effect::History(effect) => self.executor.past_runs(effect),
             Effect::Edits(effect) => self.executor.edits(effect),
             Effect::Chat(effect) => self.executor.chat(effect),
+            Effect::Request(request) => debug_assert!(false, "`update` carries it out: {request:?}"),
         }
         Ok(())
     }
@@ -399,7 +406,11 @@ fn panic_if_requested() {
 }
 
 /// The theme with this name, or `mono` if `NO_COLOR` is set.
-fn theme_named(name: &str, true_colour: bool, no_colour: bool) -> Result<Theme, crate::explorer::ThemeError> {
+fn theme_named(
+    name: &str,
+    true_colour: bool,
+    no_colour: bool,
+) -> Result<Theme, crate::explorer::shared::theme::ThemeError> {
     Theme::named(if no_colour { "mono" } else { name }, true_colour)
 }
 

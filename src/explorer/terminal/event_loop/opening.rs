@@ -1,16 +1,21 @@
 //! The loop at the start: the folder, what was remembered of it, the theme and the terminal.
 
 use super::{Explorer, Loop, judge_of, theme_named};
-use crate::explorer::effect::HistoryEffect;
-use crate::explorer::message::SetMsg;
-use crate::explorer::screens::browse::columns::hidden_columns;
+use crate::explorer::app::update::update;
+use crate::explorer::sets::load::{go_to, load_set};
+use crate::explorer::shared::effect::{Effect, HistoryEffect};
+use crate::explorer::shared::list_columns::hidden_columns;
+use crate::explorer::shared::list_order::Order;
+use crate::explorer::shared::message::{Msg, SetMsg};
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::set_view::SetState;
+use crate::explorer::shared::theme::Theme;
 use crate::explorer::terminal::effects::{EffectExecutor, LoopEvent, loaded};
 use crate::explorer::terminal::frames::Frames;
 use crate::explorer::terminal::guard as terminal;
 use crate::explorer::terminal::keys::Keys;
 use crate::explorer::terminal::paths::folder_of;
 use crate::explorer::terminal::user_config::apply_user_config;
-use crate::explorer::{Effect, Model, Msg, Order, SetState, Theme, go_to, load_set, update};
 use crate::formats::ColumnMap;
 use crate::store::{Places, Remembered};
 use crate::workspace::{Workspace, root_of};

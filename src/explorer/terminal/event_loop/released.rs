@@ -1,9 +1,9 @@
 //! Times in which the terminal is not the explorer's: an editor is open, or the process is stopped.
 
 use super::Loop;
-use crate::explorer::message::{EditMsg, SetMsg};
+use crate::explorer::shared::effect::EditorOf;
+use crate::explorer::shared::message::{EditMsg, Msg, SetMsg};
 use crate::explorer::terminal::{criteria, editor, guard as terminal};
-use crate::explorer::{EditorOf, Msg};
 use std::io;
 use std::path::PathBuf;
 

@@ -1,0 +1,96 @@
+//! What follows an edit of files: it was made, undone, or failed.
+
+use crate::explorer::authoring::proposal::Proposal;
+use crate::explorer::case_list::listing;
+use crate::explorer::commands::authoring::{REDO, UNDO};
+use crate::explorer::commands::editing::SAVE;
+use crate::explorer::commands::hint;
+use crate::explorer::screens::{chat, edit, queue};
+use crate::explorer::sets::load;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::effect::{Effect, SetEffect};
+use crate::explorer::shared::message::{EditDone, EditFailure};
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::notices;
+use crate::formats::{Notes, SetFile};
+use crate::store::fingerprint;
+use crate::workspace::notes_path;
+use std::path::Path;
+use std::sync::Arc;
+
+/// It was made, taken back or made again. What was written is shown at once, so that the next edit is one of the new
+/// text; a screen whose proposal was saved closes.
+pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
+    let saved = model.dialog::<Proposal>().is_some_and(|proposal| proposal.saving);
+    let mut effects = Vec::new();
+    for (path, text) in &done.written {
+        effects.extend(text.iter().flat_map(|text| show_written(model, path, text.clone())));
+    }
+    if saved {
+        model.view.open_dialog = None;
+        let triage = model.queue.as_ref().and_then(|queue| queue.applying.as_ref());
+        if triage.is_some_and(|applying| applying.words == done.words) {
+            effects.extend(queue::applied(model));
+        }
+        if model.is_on(Context::Edit) {
+            effects.extend(edit::close(model));
+        } else if model.is_on(Context::Chat) {
+            chat::was_kept(model);
+        }
+    }
+    let next = if done.stands { &UNDO } else { &REDO };
+    let verb = if done.stands { "done: " } else { "undone: " };
+    let rest = done
+        .note
+        .map(|note| format!(" ({note})"))
+        .or_else(|| hint(model, next).map(|words| format!("; {words}")));
+    notices::notify(model, format!("{verb}{}{}", done.words, rest.unwrap_or_default()), false);
+    effects.push(Effect::Sets(SetEffect::Rediscover));
+    effects
+}
+
+/// Takes over a text that we wrote: of a set, or of what is kept beside one.
+fn show_written(model: &mut Model, path: &Path, text: Arc<str>) -> Vec<Effect> {
+    if let Some(set) = model.view.sets.iter().position(|set| set.exists() && set.path.path == path) {
+        let digest = fingerprint(&[text.as_bytes()]);
+        let stem = model.view.sets[set].path.stem.clone();
+        let Ok(file) = SetFile::open(text, &stem) else { return Vec::new() };
+        model.view.sets[set].loaded = model.tickets.issue();
+        let effects = load::put_file(model, set, Arc::new(file), digest);
+        listing::relist(model);
+        return effects;
+    }
+    let beside = model.view.sets.iter().position(|set| notes_path(&set.path.path) == path);
+    match (beside, Notes::open(text)) {
+        (Some(set), Ok(notes)) => load::put_notes(model, set, Ok(notes)),
+        _ => Vec::new(),
+    }
+}
+
+/// It was not made: what was meant stays on the screen.
+pub(crate) fn failed(model: &mut Model, failure: EditFailure) -> Vec<Effect> {
+    let Some(proposal) = model.dialog_mut::<Proposal>() else {
+        let why = match failure {
+            EditFailure::Other(why) => why,
+            EditFailure::Changed(path, _) => {
+                format!("{} was changed by another program", path.display())
+            }
+            EditFailure::Outside(path) => format!("the file is a link to {}", path.display()),
+        };
+        return notices::notify(model, why, true);
+    };
+    proposal.saving = false;
+    match failure {
+        EditFailure::Other(why) => proposal.problem = Some(why),
+        EditFailure::Outside(path) => {
+            let where_to = path.display().to_string();
+            proposal.problem = Some(format!(
+                "it is a link to {where_to}, outside the folder; {} again writes there",
+                SAVE.key()
+            ));
+            proposal.outside = Some(path);
+        }
+        EditFailure::Changed(path, theirs) => proposal.meet(&path, theirs),
+    }
+    Vec::new()
+}

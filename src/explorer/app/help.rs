@@ -1,0 +1,127 @@
+//! Help: the keys of a screen by group, with the reasons why some are disabled.
+
+use crate::diff::{Span, wrap_line};
+use crate::explorer::commands::general::HELP;
+use crate::explorer::commands::{COMMANDS, Command, Group, hint_keys};
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::dialog;
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::layout::Layout;
+use crate::explorer::shared::model::{Dialog, Model};
+use crate::explorer::shared::motion::Motion;
+use crate::explorer::shared::screen::layout;
+use crate::explorer::shared::theme::{Role, Theme};
+use crate::explorer::widgets::scrolled;
+use crate::explorer::widgets::text::put;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+const WIDTH: u16 = 96;
+/// Width of the keys, in columns.
+const KEYS: u16 = 16;
+/// Width in columns from which the names of commands are shown.
+const NAMES_FROM: u16 = 70;
+const NAMES: u16 = 18;
+
+/// The help of the current screen.
+#[derive(Debug, Default)]
+pub struct Help {
+    scroll: usize,
+}
+
+/// A line of the help.
+enum HelpLine {
+    Heading(&'static str),
+    /// Keys, name, description, and whether the command is enabled.
+    Command(String, &'static str, String, bool),
+    /// Continuation of a description, and whether the command is enabled.
+    More(String, bool),
+}
+
+/// Opens the help or, if a dialog is open, closes it.
+pub(crate) fn toggle(model: &mut Model) -> Vec<Effect> {
+    match model.view.open_dialog.take() {
+        None => dialog::open(model, Help::default()),
+        Some(_) => Vec::new(),
+    }
+}
+
+fn lines(model: &Model, width: u16) -> Vec<HelpLine> {
+    let context = model.screen_context();
+    let room = width.saturating_sub(2 + KEYS + if width >= NAMES_FROM { NAMES } else { 0 });
+    let mut lines = Vec::new();
+    for group in Group::ALL {
+        let here: Vec<&Command> =
+            COMMANDS.iter().copied().filter(|one| one.group == *group && one.is_in(context)).collect();
+        if here.is_empty() {
+            continue;
+        }
+        if !lines.is_empty() {
+            lines.push(HelpLine::Heading(""));
+        }
+        lines.push(HelpLine::Heading(group.title()));
+        here.into_iter().for_each(|command| push(model, command, usize::from(room.max(10)), &mut lines));
+    }
+    lines
+}
+
+fn push(model: &Model, command: &'static Command, room: usize, lines: &mut Vec<HelpLine>) {
+    let (text, enabled) = match command.is_enabled(model) {
+        Ok(()) => (command.help.to_string(), true),
+        Err(why) => (format!("{} — disabled: {why}", command.help), false),
+    };
+    let span = Span { text, ..Span::default() };
+    let wrapped = wrap_line(&[span], room);
+    let words = |line: &[Span]| line.iter().map(|span| span.text.as_str()).collect::<String>();
+    for (at, line) in wrapped.iter().enumerate() {
+        lines.push(match at {
+            0 => HelpLine::Command(hint_keys(command), command.name(), words(line), enabled),
+            _ => HelpLine::More(words(line), enabled),
+        });
+    }
+}
+
+impl Dialog for Help {
+    fn context(&self) -> Option<Context> {
+        Some(Context::Reading)
+    }
+
+    fn scroll(&mut self, model: &mut Model, motion: Motion) {
+        let body = layout(model).body;
+        let page = usize::from(body.height.saturating_sub(2));
+        let count = lines(model, body.width.min(WIDTH).saturating_sub(2)).len();
+        self.scroll = motion.of(self.scroll, count.saturating_sub(page) + 1, page);
+    }
+
+    fn draw(&self, model: &Model, areas: &Layout, theme: &Theme, buffer: &mut Buffer) -> Option<Position> {
+        let lines = lines(model, areas.body.width.min(WIDTH).saturating_sub(2));
+        let title = format!("help   {} and esc close", HELP.key());
+        let (inner, first) = scrolled(areas.body, WIDTH, (lines.len(), self.scroll), &title, theme, buffer);
+        for (row, line) in lines.iter().skip(first).take(usize::from(inner.height)).enumerate() {
+            draw_line(line, Rect { y: inner.y + row as u16, height: 1, ..inner }, theme, buffer);
+        }
+        None
+    }
+}
+
+fn draw_line(line: &HelpLine, row: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let has_names = row.width >= NAMES_FROM;
+    let x = row.x + 1 + KEYS + if has_names { NAMES } else { 0 };
+    let room = row.right().saturating_sub(x);
+    let role = |enabled: bool| theme.style(if enabled { Role::Text } else { Role::Faint });
+    match line {
+        HelpLine::Heading(title) => {
+            put(buffer, row.x + 1, row.y, row.width - 2, title, theme.style(Role::Title));
+        }
+        HelpLine::Command(keys, name, words, enabled) => {
+            put(buffer, row.x + 1, row.y, KEYS - 1, keys, theme.style(Role::Accent));
+            if has_names {
+                put(buffer, row.x + 1 + KEYS, row.y, NAMES - 1, name, theme.style(Role::Key));
+            }
+            put(buffer, x, row.y, room, words, role(*enabled));
+        }
+        HelpLine::More(words, enabled) => {
+            put(buffer, x, row.y, room, words, role(*enabled));
+        }
+    }
+}

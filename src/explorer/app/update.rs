@@ -1,0 +1,249 @@
+//! Routes messages to screens, dialogs and features.
+
+use super::requests::carry_out;
+use crate::explorer::app::edits;
+use crate::explorer::case_list::listing;
+use crate::explorer::commands::keymap::{Meaning, elsewhere, resolve};
+use crate::explorer::dialogs::causes;
+use crate::explorer::running::{events, watch};
+use crate::explorer::screens::{browse, chat, comparison, edit, queue, runs, trends};
+use crate::explorer::sets::{edited_cases, load};
+use crate::explorer::shared::case_screen::CaseOrigin;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::effect::{Effect, Request, ResultEffect, SetEffect};
+use crate::explorer::shared::key::{Key, KeyCode};
+use crate::explorer::shared::message::{EditMsg, HistoryMsg, Mouse, Msg, ResultMsg, SetMsg};
+use crate::explorer::shared::model::{Model, TextEntry};
+use crate::explorer::shared::{dialog, notices};
+use crate::explorer::shown_case::refresh;
+use crate::explorer::{authoring, opened_run, what_if};
+use crate::history::PastResults;
+use std::any::TypeId;
+
+/// Applies a message to the model. Returns the effects to execute.
+pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
+    if opened_run::asks_about_workspace(&msg) {
+        opened_run::close(model);
+    }
+    if opened_run::is_about_workspace(model, &msg) {
+        return opened_run::in_workspace(model, |model| update(model, msg));
+    }
+    let (place, notice) = (place(model), model.notice.clone());
+    let effects = match msg {
+        Msg::Key(key) => key_pressed(model, key),
+        Msg::Paste(text) => pasted(model, &text),
+        Msg::Command(name) => vec![Request::Command(name).into()],
+        Msg::Mouse(mouse) => mouse_used(model, mouse),
+        Msg::Resize(width, height) => {
+            model.size = (width, height);
+            comparison::rebuild(model);
+            Vec::new()
+        }
+        Msg::Tick(now) => {
+            notices::tick(model, now);
+            Vec::new()
+        }
+        Msg::Sets(msg) => sets(model, msg),
+        Msg::Results(msg) => results(model, msg),
+        Msg::History(msg) => past_runs(model, msg),
+        Msg::Run(msg) => events::run_msg(model, msg),
+        Msg::Edits(EditMsg::Made(done)) => edits::edited(model, done),
+        Msg::Edits(EditMsg::TextEdited(of, text)) => edit::edited_text(model, of, text),
+        Msg::Edits(EditMsg::Failed(failure)) => edits::failed(model, failure),
+        Msg::Edits(EditMsg::Conversations { source, target, found }) => {
+            authoring::capture::arrived(model, source, target, found)
+        }
+        Msg::Chat(number, msg) => chat::event(model, number, msg),
+        Msg::Notice(text) => notices::notify(model, text, false),
+        Msg::Failed(text) => notices::notify(model, text, true),
+    };
+    let mut effects = carry_out(model, effects);
+    if place != self::place(model) && notice == model.notice {
+        // A notice of another screen is hidden; it is still in the message log.
+        model.notice = None;
+    }
+    queue::count(model);
+    browse::keep_in_sight(model);
+    browse::follow_cursor(model);
+    effects.extend(refresh::refresh_body(model));
+    effects
+}
+
+fn sets(model: &mut Model, msg: SetMsg) -> Vec<Effect> {
+    match msg {
+        SetMsg::Loaded(loaded) => {
+            let mut effects = load::set_loaded(model, loaded);
+            effects.extend(watch::files_changed(model));
+            effects
+        }
+        SetMsg::Summarised { set, digest, summaries } => load::summarised(model, set, &digest, summaries),
+        SetMsg::Reevaluated { set, digest, requested, results } => {
+            let mut effects = edited_cases::answered(model, set, &digest, &requested, results);
+            effects.extend(load::catch_up(model, set));
+            effects
+        }
+        SetMsg::FilesChanged => vec![Effect::Sets(SetEffect::Rediscover)],
+        SetMsg::Found(sets) => {
+            let mut effects = load::found(model, sets);
+            effects.extend(watch::files_changed(model));
+            effects
+        }
+        SetMsg::ToolsCollected(tools) => edit::tools_seen(model, tools),
+        SetMsg::AgentsListed(agents) => {
+            model.agent_lines = agents;
+            Vec::new()
+        }
+        SetMsg::AnswersFound(found) => authoring::answers_found(model, found),
+    }
+}
+
+/// Reports runs that cannot be read: without the report their cases would look as if they were not run.
+fn unreadable_results(model: &mut Model, errors: &[String]) -> Vec<Effect> {
+    let Some(first) = errors.first() else { return Vec::new() };
+    let more = match errors.len() - 1 {
+        0 => String::new(),
+        more => format!(" (and {more} more; evaltrail list prints all)"),
+    };
+    notices::notify(model, format!("results cannot be read: {first}{more}"), true)
+}
+
+fn results(model: &mut Model, msg: ResultMsg) -> Vec<Effect> {
+    match msg {
+        ResultMsg::History { ticket, results: PastResults { results, unreadable } } => {
+            let mut effects = load::history(model, ticket, results);
+            effects.extend(unreadable_results(model, &unreadable));
+            effects
+        }
+        ResultMsg::RecordsChanged => load::records_changed(model),
+        ResultMsg::Verdicts(verdicts) => {
+            model.verdicts = verdicts;
+            model.verdicts_version += 1;
+            Vec::new()
+        }
+        ResultMsg::Decisions(decisions) => {
+            model.decisions.replace(&decisions);
+            Vec::new()
+        }
+        ResultMsg::CriteriaPlanned(change, jobs) => queue::criteria_planned(model, &change, jobs),
+        ResultMsg::Trends(trends) => {
+            model.trends = trends.clone();
+            listing::relist(model);
+            unreadable_results(model, &trends.unreadable)
+        }
+        ResultMsg::BaselineCompared(words) => {
+            model.vs_baseline = words;
+            Vec::new()
+        }
+        ResultMsg::Rescored(ticket, rescored) => what_if::rescored_elsewhere(model, ticket, *rescored),
+        ResultMsg::GroupsRelaxed(ticket, changes) => {
+            causes::groups_relaxed(model, ticket, &changes);
+            Vec::new()
+        }
+        ResultMsg::BodyBuilt(key, body) => {
+            refresh::body_built(model, key, body);
+            Vec::new()
+        }
+        ResultMsg::AttemptRead(key, read) => refresh::attempt_read(model, key, read).into_iter().collect(),
+        ResultMsg::CriteriaWritten(words) => what_if::written(model, words),
+    }
+}
+
+/// Opens the first case with this id in the run that was opened.
+fn open_case(model: &mut Model, id: &str) {
+    let found = model.view.browse.visible.iter().find(|case| model.eval_id(**case) == id).copied();
+    match found {
+        Some(case) => refresh::open(model, case, CaseOrigin::List),
+        None => drop(notices::notify(model, format!("the run has no case {id}"), true)),
+    }
+}
+
+fn past_runs(model: &mut Model, msg: HistoryMsg) -> Vec<Effect> {
+    match msg {
+        HistoryMsg::Listed { ticket, history } => {
+            trends::listed(model, ticket, history.clone());
+            runs::listed(model, ticket, history)
+        }
+        HistoryMsg::Opened { past, name, case } => {
+            let effects = opened_run::open(model, *past, name);
+            if let Some(id) = case {
+                open_case(model, &id);
+            }
+            effects
+        }
+        HistoryMsg::Renewed { past, outcomes } => opened_run::renew(model, *past, *outcomes),
+        HistoryMsg::Compared(pair) => comparison::compared(model, pair),
+        HistoryMsg::Pinned { words, ticket, history } => {
+            runs::listed(model, ticket, history);
+            notices::notify(model, words, false);
+            vec![Effect::Results(ResultEffect::CompareBaseline)]
+        }
+        HistoryMsg::Removed { run_id, ticket, history } => runs::removed(model, &run_id, ticket, history),
+    }
+}
+
+/// The open screen and the open dialog.
+fn place(model: &Model) -> (Context, Option<TypeId>) {
+    (model.screen_context(), model.view.open_dialog.as_deref().map(dialog::kind))
+}
+
+/// The text field of the screen, if keys are sent to it.
+fn text_of_screen(model: &Model) -> Option<&'static TextEntry> {
+    let text = model.view.screen.functions().text.as_ref()?;
+    (model.view.open_dialog.is_none() && (text.takes)(model)).then_some(text)
+}
+
+/// Handles a key: as text in a text field, otherwise as a command or part of a key sequence.
+fn key_pressed(model: &mut Model, key: Key) -> Vec<Effect> {
+    if dialog::takes_text(model) {
+        return dialog::key(model, key);
+    }
+    let text = text_of_screen(model);
+    if let Some(text) = text.filter(|text| !text.commands_first) {
+        return (text.key)(model, key);
+    }
+    let mut pressed = std::mem::take(&mut model.pressed);
+    if !pressed.is_empty() && key.code == KeyCode::Esc {
+        return Vec::new();
+    }
+    pressed.push(key);
+    match (resolve(model.context(), &pressed), text) {
+        (Meaning::Command(command), _) => command.start(model),
+        (Meaning::Prefix, _) => {
+            model.pressed = pressed;
+            Vec::new()
+        }
+        (Meaning::Nothing, Some(text)) => (text.key)(model, key),
+        (Meaning::Nothing, None) => unbound(model, &pressed),
+    }
+}
+
+/// Shows that keys are not bound here, and what they do elsewhere.
+fn unbound(model: &mut Model, pressed: &[Key]) -> Vec<Effect> {
+    if model.view.open_dialog.is_some() {
+        return Vec::new();
+    }
+    let keys = pressed.iter().map(Key::to_string).collect::<Vec<_>>().join(" ");
+    let words = match elsewhere(pressed) {
+        places if places.is_empty() => format!("{keys} is not bound to a command"),
+        places => format!("{keys} is not bound here; elsewhere it is {}", places.join(", ")),
+    };
+    notices::notify(model, words, false)
+}
+
+fn pasted(model: &mut Model, text: &str) -> Vec<Effect> {
+    match text_of_screen(model) {
+        Some(field) => (field.paste)(model, text),
+        None => dialog::paste(model, text),
+    }
+    Vec::new()
+}
+
+fn mouse_used(model: &mut Model, mouse: Mouse) -> Vec<Effect> {
+    if model.view.open_dialog.is_none() {
+        return (model.view.screen.functions().mouse)(model, mouse);
+    }
+    if let Some(motion) = mouse.kind.wheel() {
+        dialog::scroll(model, motion);
+    }
+    Vec::new()
+}

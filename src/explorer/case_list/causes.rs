@@ -1,0 +1,66 @@
+//! Failures by cause.
+
+use crate::analysis::{FailureGroup, FailureGroups, group_failures};
+use crate::domain::{Cause, causes_of_worst_attempt};
+use crate::explorer::shared::case_list::Narrowing;
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::model::Model;
+use std::collections::HashMap;
+
+/// Failures that share a cause, or share none with another one.
+pub(crate) struct CauseGroup {
+    pub(crate) what: Narrowing,
+    pub(crate) cases: Vec<CaseRef>,
+    /// The groups of cases that share a more specific cause.
+    pub(crate) nested: Vec<CauseGroup>,
+}
+
+/// The cases among these that failed, and what they share.
+fn failures(model: &Model, cases: &[CaseRef]) -> (Vec<CaseRef>, FailureGroups) {
+    let causes_of = |case: &CaseRef| causes_of_worst_attempt(&model.view.outcomes.get(*case)?.attempts);
+    let failed: Vec<(CaseRef, &[Cause])> =
+        cases.iter().filter_map(|case| Some((*case, causes_of(case)?))).collect();
+    let found = group_failures(failed.iter().map(|(_, causes)| *causes));
+    (failed.into_iter().map(|(case, _)| case).collect(), found)
+}
+
+/// The outermost groups of the failures among these cases, the largest first; those alone come last.
+pub(crate) fn cause_groups(model: &Model, cases: &[CaseRef]) -> Vec<CauseGroup> {
+    let (failed, found) = failures(model, cases);
+    groups(&failed, found.groups, found.alone)
+}
+
+/// The most specific groups of the failures among these cases, the largest first; those alone come last.
+pub(crate) fn by_cause(model: &Model, cases: &[CaseRef]) -> Vec<(Narrowing, Vec<CaseRef>)> {
+    let (failed, found) = failures(model, cases);
+    let specific = groups(&failed, found.specific(), found.alone);
+    specific.into_iter().map(|group| (group.what, group.cases)).collect()
+}
+
+fn groups(failed: &[CaseRef], groups: Vec<FailureGroup>, alone: Vec<usize>) -> Vec<CauseGroup> {
+    let alone = group_of(failed, Narrowing::Alone, alone);
+    let mut groups: Vec<CauseGroup> = groups.into_iter().map(|one| cause_group(failed, one)).collect();
+    groups.extend((!alone.cases.is_empty()).then_some(alone));
+    groups
+}
+
+fn cause_group(failed: &[CaseRef], group: FailureGroup) -> CauseGroup {
+    let others = if group.nested.is_empty() { Vec::new() } else { group.others() };
+    let mut nested: Vec<CauseGroup> = group.nested.into_iter().map(|one| cause_group(failed, one)).collect();
+    if !others.is_empty() {
+        nested.push(group_of(failed, Narrowing::Others(group.cause.clone()), others));
+    }
+    CauseGroup { nested, ..group_of(failed, Narrowing::Cause(group.cause), group.members) }
+}
+
+fn group_of(failed: &[CaseRef], what: Narrowing, members: Vec<usize>) -> CauseGroup {
+    CauseGroup { what, cases: members.into_iter().map(|at| failed[at]).collect(), nested: Vec::new() }
+}
+
+/// Orders failures by group, the largest first. Cases that did not fail keep their order after them.
+pub(crate) fn sort_by_cause(model: &Model, cases: &mut [CaseRef]) {
+    let groups = by_cause(model, cases);
+    let members = groups.iter().flat_map(|(_, members)| members);
+    let places: HashMap<CaseRef, usize> = members.enumerate().map(|(at, case)| (*case, at)).collect();
+    cases.sort_by_key(|case| places.get(case).copied().unwrap_or(usize::MAX));
+}

@@ -1,0 +1,197 @@
+//! The list of cases: which are listed, in which order, and the cursor.
+
+use crate::analysis::PassCount;
+use crate::domain::{Query, Status};
+use crate::explorer::case_list::causes::{CauseGroup, cause_groups, sort_by_cause};
+use crate::explorer::case_list::filtered_case::ListedCase;
+use crate::explorer::case_list::trend::first_failed_run;
+use crate::explorer::shared::case_list::{NarrowedTo, Node, Pane};
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::list_columns::Column;
+use crate::explorer::shared::list_order::Order;
+use crate::explorer::shared::matched::{FilteredSet, Matched};
+use crate::explorer::shared::model::Model;
+use std::cmp::Reverse;
+
+/// Moves the cursor of the tree, and lists the cases of that row.
+pub(crate) fn choose_node(model: &mut Model, node: usize) {
+    if model.view.browse.node != node && node < model.view.browse.nodes.len() {
+        model.view.browse.node = node;
+        model.view.browse.cursor = 0;
+        model.view.browse.offset = 0;
+        relist(model);
+    }
+}
+
+/// Orders the list by a column. If it is already ordered by this column, restores the order of the file.
+pub(crate) fn order_by(model: &mut Model, column: Column) {
+    let order = column.order();
+    model.view.browse.order = if model.view.browse.order == order { Order::File } else { order };
+    relist(model);
+}
+
+/// Shows or hides a column. The column of the case is always shown.
+pub(crate) fn toggle_column(model: &mut Model, column: Column) {
+    if column != Column::Case && !model.view.browse.hidden.remove(&column) {
+        model.view.browse.hidden.insert(column);
+    }
+}
+
+/// Moves the cursor to the next or previous case that did not pass, wrapping around.
+pub(crate) fn next_failing(model: &mut Model, forward: bool) -> Vec<Effect> {
+    let count = model.view.browse.visible.len();
+    let step = |by: usize| match forward {
+        true => (model.view.browse.cursor + by) % count,
+        false => (model.view.browse.cursor + count - by) % count,
+    };
+    let failing = |at: &usize| {
+        let case = model.view.browse.visible[*at];
+        model.view.outcomes.worst(case).is_some_and(|status| status != Status::Passed)
+    };
+    if count > 0
+        && let Some(at) = (1..=count).map(step).find(failing)
+    {
+        model.view.browse.cursor = at;
+        model.view.browse.pane = Pane::Cases;
+    }
+    Vec::new()
+}
+
+/// Applies a filter to the list.
+pub(crate) fn set_filter(model: &mut Model, typed: String, query: Query) {
+    model.view.browse.filter = typed;
+    model.view.browse.query = query;
+    relist(model);
+}
+
+/// Rebuilds the list: the cases of the chosen sets that match the filter and the narrowing, in order. The cursor stays on its case.
+pub(crate) fn relist(model: &mut Model) {
+    let before = model.view.browse.visible.get(model.view.browse.cursor).copied();
+    model.view.browse.matched = matched(model);
+    let mut visible = model.view.browse.matched.cases.clone();
+    if let Some(narrowing) = &model.view.browse.narrowing {
+        visible.retain(|case| narrowing.cases.contains(case));
+    }
+    match model.view.browse.order {
+        Order::File => {}
+        Order::Cause => sort_by_cause(model, &mut visible),
+        Order::Failing => visible.sort_by_cached_key(|case| rank(model.view.outcomes.worst(*case))),
+        Order::NewlyFailing => {
+            visible.sort_by_cached_key(|case| Reverse(first_failed_run(model, *case)));
+        }
+        Order::Slowest => visible.sort_by_cached_key(|case| Reverse(milliseconds(model, *case))),
+        Order::Disputed => visible.sort_by_cached_key(|case| Reverse(disputed(model, *case))),
+        Order::Name => visible.sort_by_cached_key(|case| model.eval_id(*case).into_owned()),
+        Order::Set => visible.sort_by_key(|case| (&model.view.sets[case.set].path.stem, *case)),
+        Order::PassRate => visible.sort_by_cached_key(|case| passed_thousandths(model, *case)),
+        Order::Score => visible.sort_by_cached_key(|case| lowest_score(model, *case)),
+        Order::Turns => visible.sort_by_cached_key(|case| Reverse(turns(model, *case))),
+    }
+    let cursor = before.and_then(|case| visible.iter().position(|other| *other == case));
+    model.view.browse.cursor =
+        cursor.unwrap_or(model.view.browse.cursor.min(visible.len().saturating_sub(1)));
+    model.view.browse.visible = visible;
+}
+
+/// The cases of the chosen sets that match the filter.
+fn matched(model: &Model) -> Matched {
+    let browse = &model.view.browse;
+    let sets = browse.nodes.get(browse.node).map(|node| model.sets_under(node)).unwrap_or_default();
+    let filtered = |set: usize| {
+        let summaries = model.view.sets[set].summaries.clone();
+        Some(FilteredSet { set, file: model.file(set)?.clone(), summaries })
+    };
+    let sets = sets.into_iter().filter_map(filtered).collect();
+    Matched::of(sets, &browse.query, &browse.matched, |set, case| {
+        browse.query.matches(&ListedCase { model, file: &set.file, case })
+    })
+}
+
+/// The groups of the cases that the tree and the filter list, whether the list is narrowed or not.
+pub(crate) fn groups_here(model: &Model) -> Vec<CauseGroup> {
+    cause_groups(model, &matched(model).cases)
+}
+
+/// Narrows the list to a group, or shows all cases again.
+pub(crate) fn narrow(model: &mut Model, to: Option<NarrowedTo>) {
+    model.view.browse.narrowing = to;
+    model.view.browse.cursor = 0;
+    model.view.browse.offset = 0;
+    relist(model);
+}
+
+/// Sort key: whether the case is unsteady, and how much the judges disagree, in thousandths.
+fn disputed(model: &Model, case: CaseRef) -> (bool, u64) {
+    let outcome = model.view.outcomes.get(case);
+    let attempts = || outcome.iter().flat_map(|outcome| &outcome.attempts);
+    let most = attempts().map(|attempt| attempt.disagreement).fold(0.0, f64::max);
+    (outcome.is_some_and(|outcome| outcome.unsteady), (most * 1000.0) as u64)
+}
+
+/// Sort key: the pass rate, in thousandths. Cases without an evaluated attempt come last.
+fn passed_thousandths(model: &Model, case: CaseRef) -> usize {
+    let rate = model.view.outcomes.get(case).and_then(|outcome| PassCount::of(&outcome.attempts).rate());
+    rate.map_or(usize::MAX, |rate| (rate * 1000.0) as usize)
+}
+
+/// Sort key: the lowest score of a deciding metric, in thousandths. Cases without a score come last.
+fn lowest_score(model: &Model, case: CaseRef) -> i64 {
+    let attempts = model.view.outcomes.get(case).into_iter().flat_map(|outcome| &outcome.attempts);
+    let deciding = attempts.flat_map(|attempt| &attempt.metrics).filter(|metric| metric.threshold.is_some());
+    deciding
+        .filter_map(|metric| metric.score())
+        .map(|score| (score * 1000.0) as i64)
+        .min()
+        .unwrap_or(i64::MAX)
+}
+
+fn turns(model: &Model, case: CaseRef) -> usize {
+    let summaries = model.view.sets[case.set].summaries.as_ref();
+    summaries.and_then(|summaries| summaries.get(case.index)).map_or(0, |summary| summary.turns)
+}
+
+/// The cases that match a filter.
+pub(crate) fn filtered(model: &Model, cases: &[CaseRef], query: &Query) -> Vec<CaseRef> {
+    let is_left = |case: &CaseRef| {
+        let matches = |file| query.matches(&ListedCase { model, file, case: *case });
+        query.is_empty() || model.file(case.set).is_some_and(|file| matches(file))
+    };
+    cases.iter().copied().filter(is_left).collect()
+}
+
+fn rank(status: Option<Status>) -> u8 {
+    match status {
+        Some(Status::Failed) => 0,
+        Some(Status::Errored) => 1,
+        Some(Status::NotEvaluated | Status::Informational) => 2,
+        None => 3,
+        Some(Status::Passed) => 4,
+    }
+}
+
+fn milliseconds(model: &Model, case: CaseRef) -> u64 {
+    let slowest = model.view.outcomes.get(case).into_iter().flat_map(|outcome| &outcome.attempts);
+    slowest
+        .filter_map(|attempt| attempt.latency_s)
+        .map(|seconds| (seconds * 1000.0) as u64)
+        .max()
+        .unwrap_or(0)
+}
+
+/// The row of a set in the tree.
+pub(crate) fn node_of_set(model: &Model, set: usize) -> Option<usize> {
+    model.view.browse.nodes.iter().position(|node| *node == Node::Set(set))
+}
+
+/// Lists the set of a case unless the case is listed already, so that next and previous work from the case.
+pub(crate) fn list_with(model: &mut Model, case: CaseRef) {
+    if !model.view.browse.visible.contains(&case) && model.view.browse.narrowing.is_some() {
+        narrow(model, None);
+    }
+    if !model.view.browse.visible.contains(&case)
+        && let Some(node) = model.view.browse.nodes.iter().position(|node| *node == Node::Set(case.set))
+    {
+        choose_node(model, node);
+    }
+}

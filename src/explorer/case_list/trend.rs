@@ -1,0 +1,128 @@
+//! The outcomes of a case over the past runs: since when it fails, and a sparkline.
+
+use crate::analysis::{CasePoint, block, failing_since};
+use crate::domain::Status;
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::theme::{Role, Theme};
+use crate::explorer::widgets::text::put;
+use crate::history::RunHead;
+use ratatui::buffer::Buffer;
+use ratatui::style::Style;
+use std::path::Path;
+
+/// Between the results of runs with other criteria.
+pub(crate) const OTHER_CRITERIA: char = '│';
+/// Number of characters of ids of runs and commits that are shown.
+const ID_SHOWN: usize = 12;
+
+/// The outcomes of a case over the runs of the folder, oldest first; none while a past run is open, in which the later
+/// ones are not known.
+pub(crate) fn points(model: &Model, case: CaseRef) -> &[CasePoint] {
+    match model.opened_run {
+        Some(_) => &[],
+        None => model.trends.of_case(&model.view.sets[case.set].path.path, &model.eval_id(case)),
+    }
+}
+
+/// The run since which a case does not pass, as a position among those of the trends; `None` if it passed in the latest
+/// one.
+pub(crate) fn first_failed_run(model: &Model, case: CaseRef) -> Option<usize> {
+    failing_since(points(model, case)).map(|since| since.first.run)
+}
+
+/// Since when a case fails, with the commits of the workspace then; `None` if it passed in the latest run, or has only
+/// one.
+pub(crate) fn since_words(model: &Model, case: CaseRef) -> Option<String> {
+    let points = points(model, case);
+    let since = failing_since(points).filter(|since| since.runs > 1 || since.last_passed.is_some())?;
+    let run = |point: CasePoint| &model.trends.runs[point.run];
+    let first = run(since.first);
+    let Some(last_passed) = since.last_passed.map(run) else {
+        let all = if model.trends.is_complete { "its" } else { "its latest" };
+        let words = if since.is_flaky { "not all attempts passed" } else { "did not pass" };
+        let has_others = points.iter().any(|point| point.criteria != since.first.criteria);
+        let criteria = if has_others { " with these criteria" } else { "" };
+        return Some(format!("{words} in any of {all} {} runs{criteria}", since.runs));
+    };
+    let count = if since.runs == 1 { String::new() } else { format!(", {} runs", since.runs) };
+    let passed = named(model, last_passed) + &since.last_passed.map(rate_words).unwrap_or_default();
+    let mut changed = changes(last_passed, first, &model.view.sets[case.set].path.path);
+    if since.was_edited() {
+        changed.insert(0, "the case");
+    }
+    let changed = match changed.is_empty() {
+        true => String::new(),
+        false => format!("; changed in between: {}", changed.join(", ")),
+    };
+    let words = if since.is_flaky { "not all attempts pass since" } else { "failing since" };
+    let first = named(model, first) + &rate_words(since.first);
+    Some(format!("{words} {first}{count}; passed before in {passed}{changed}"))
+}
+
+/// How many attempts of the case passed in a run, where there were several: more attempts fail together more often.
+fn rate_words(point: CasePoint) -> String {
+    if point.evaluated > 1 {
+        format!(" with {}/{} attempts", point.passed, point.evaluated)
+    } else {
+        String::new()
+    }
+}
+
+/// A run by its id, its time and the commit of the workspace then.
+fn named(model: &Model, head: &RunHead) -> String {
+    let commit = head.commit.as_ref().map(|commit| format!(", commit {}", short(commit))).unwrap_or_default();
+    format!("run {} ({}{commit})", head.short_id(), model.started_words(&head.started))
+}
+
+/// The beginning of an id.
+pub(crate) fn short(id: &str) -> String {
+    id.chars().take(ID_SHOWN).collect()
+}
+
+/// What differs between two runs for a set, beside the results and the commit, as far as it is known of both.
+pub(crate) fn changes(before: &RunHead, after: &RunHead, set: &Path) -> Vec<&'static str> {
+    let both = before.set(set).zip(after.set(set));
+    [
+        ("the agent or how its tools are answered", both.is_some_and(|(a, b)| a.agent != b.agent)),
+        ("the criteria", before.has_other_criteria(after, set)),
+        ("the judge", both.is_some() && before.judge != after.judge),
+    ]
+    .into_iter()
+    .filter_map(|(words, differs)| differs.then_some(words))
+    .collect()
+}
+
+/// Draws the latest outcomes of a case: for each run the share of attempts that passed as a block, or the sign of an
+/// error or of what was not evaluated; a line where the criteria changed. Returns the number of columns.
+pub(crate) fn put_sparkline(
+    model: &Model,
+    case: CaseRef,
+    (x, y): (u16, u16),
+    width: u16,
+    style: Style,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) -> u16 {
+    let points = points(model, case);
+    let latest = &points[points.len().saturating_sub(usize::from(width))..];
+    let mut signs: Vec<(String, Style)> = Vec::new();
+    let mut criteria = latest.first().map(|point| point.criteria);
+    for point in latest {
+        if criteria.replace(point.criteria) != Some(point.criteria) {
+            signs.push((OTHER_CRITERIA.to_string(), theme.style(Role::Faint)));
+        }
+        let sign = match point.status {
+            Status::Passed | Status::Failed => {
+                block(f64::from(point.passed) / f64::from(point.evaluated.max(1)), (0.0, 1.0)).to_string()
+            }
+            other => other.glyph().to_string(),
+        };
+        signs.push((sign, theme.status(point.status)));
+    }
+    let shown = &signs[signs.len().saturating_sub(usize::from(width))..];
+    for (column, (sign, look)) in shown.iter().enumerate() {
+        put(buffer, x + column as u16, y, 1, sign, theme.within(style, *look));
+    }
+    shown.len() as u16
+}

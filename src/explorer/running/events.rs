@@ -1,0 +1,198 @@
+//! What the events of a run change.
+
+use crate::domain::{AttemptKey, EndedAttempt, RunEvent, RunState};
+use crate::explorer::case_list::listing;
+use crate::explorer::case_list::listing::relist;
+use crate::explorer::prompts::trust;
+use crate::explorer::prompts::trust::Allowed;
+use crate::explorer::running::watch;
+use crate::explorer::sets::edited_cases;
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::case_screen::CaseOrigin;
+use crate::explorer::shared::command_names::RUN_CHANGED;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::effect::{Effect, HistoryEffect, ResultEffect};
+use crate::explorer::shared::list_order::Order;
+use crate::explorer::shared::message::RunMsg;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::notices;
+use crate::explorer::shared::run_screen::{LiveScreen, RunPage, RunScreen};
+use crate::explorer::shared::set_view::SetState;
+use crate::explorer::shown_case::refresh;
+use crate::history::{PastResult, ResultOrigin, place};
+use std::sync::Arc;
+
+pub(crate) fn run_msg(model: &mut Model, msg: RunMsg) -> Vec<Effect> {
+    match msg {
+        RunMsg::Started(state) => started(model, *state),
+        RunMsg::Events(events) => {
+            let effects = events.into_iter().flat_map(|event| event_of_run(model, event)).collect();
+            relist_if_needed(model);
+            return effects;
+        }
+        RunMsg::ChangedFound(ticket, changed) => return watch::found(model, ticket, *changed),
+        RunMsg::Refused(why) => {
+            watch::run_refused(model);
+            return notices::notify(model, why, true);
+        }
+        RunMsg::LeftOut(words) => {
+            model.run_screen.left_out = Some(words.clone());
+            return notices::notify(model, words, true);
+        }
+        // Nobody is asked for permission in the middle of something else.
+        RunMsg::AskTrust(..) if watch::run_refused(model) => {
+            let words = format!("not run: it needs a permission; {} asks for it", RUN_CHANGED.key());
+            return notices::notify(model, words, true);
+        }
+        RunMsg::AskTrust(cases, questions, against) => {
+            trust::open(model, questions, Allowed::Run(cases, against));
+        }
+    }
+    Vec::new()
+}
+
+fn started(model: &mut Model, state: RunState) {
+    let many = state.plan.attempts() > 1;
+    let by_itself = watch::on_run_started(model, &state.plan.started);
+    model.run_screen = RunScreen { began: model.now, ..RunScreen::default() };
+    model.run = Some(state);
+    model.view.browse.selected.clear();
+    // The run screen is opened only if there are several attempts and the user started the run.
+    if many && !by_itself && !model.open_case().is_some() {
+        model.show(RunPage);
+    }
+}
+
+fn event_of_run(model: &mut Model, event: RunEvent) -> Vec<Effect> {
+    let Some(mut run) = model.run.take() else { return Vec::new() };
+    let mut effects = Vec::new();
+    match &event {
+        RunEvent::Finished(attempt) => {
+            effects = show_result(model, &run, attempt);
+        }
+        RunEvent::Warning(warning) => {
+            notices::notify(model, warning.clone(), true);
+        }
+        RunEvent::Ended { .. } => {
+            notices::notify(model, ended_words(&run), false);
+            model.run_screen.in_finished = true;
+            model.run_screen.cursor = 0;
+            effects.push(Effect::Results(ResultEffect::CompareBaseline));
+            effects.push(Effect::Results(ResultEffect::ReadTrends));
+            if model.is_on(Context::Trends) {
+                effects.push(Effect::History(HistoryEffect::List(model.ticket())));
+            }
+        }
+        _ => {}
+    }
+    let over = match &event {
+        RunEvent::Started { key, .. } => {
+            model.run_screen.since.insert(*key, model.now);
+            None
+        }
+        RunEvent::Finished(attempt) => Some((attempt.key, false)),
+        RunEvent::Dropped(key) => Some((*key, true)),
+        _ => None,
+    };
+    run.apply(event);
+    if let Some((key, was_cancelled)) = over {
+        model.run_screen.since.remove(&key);
+        effects.extend(ended(model, &run, key, was_cancelled));
+    }
+    if run.ended.is_some() && model.run_screen.order.len() != run.finished.len() {
+        model.run_screen.order_ended(&run);
+    }
+    let has_ended = run.ended.is_some();
+    model.run = Some(run);
+    if has_ended {
+        effects.extend(watch::run_ended(model));
+    }
+    effects
+}
+
+/// Shows the result of an attempt, and re-evaluates it if the file was edited since the run was planned. If the case
+/// has not been read yet, the result is stored until it is.
+fn show_result(model: &mut Model, run: &RunState, attempt: &Arc<EndedAttempt>) -> Vec<Effect> {
+    let Some(planned) = run.plan.cases.get(attempt.key.case) else { return Vec::new() };
+    let planned_set = &run.plan.sets[planned.set];
+    let Some(set) = model.view.sets.iter().position(|view| view.path.path == planned_set.path) else {
+        return Vec::new();
+    };
+    let run_ref = model.run_ref(run);
+    let view = &mut model.view.sets[set];
+    let Some(index) = view.read.as_ref().and_then(|file| place(file, &planned.eval_id, &planned.content))
+    else {
+        let result = PastResult {
+            origin: ResultOrigin::new(&planned_set.path, run_ref),
+            eval_id: planned.eval_id.into_owned(),
+            content: planned.content.into_owned(),
+            attempts: vec![attempt.clone()],
+            planned: None,
+            found: None,
+        };
+        view.store_until_read([result]);
+        return Vec::new();
+    };
+    let was_edited = !matches!(&view.state, SetState::Ready(_, digest) if *digest == planned_set.digest);
+    let case = CaseRef { set, index };
+    model.add_outcome(case, &run_ref, attempt.clone());
+    refresh_open_case(model, case);
+    if was_edited { edited_cases::reevaluate_cases(model, set, vec![case]) } else { Vec::new() }
+}
+
+/// Has the lines of the case screen rebuilt after an attempt of its case was added.
+fn refresh_open_case(model: &mut Model, at: CaseRef) {
+    let turns = model.view.outcomes.get(at).map_or(1, |outcome| outcome.attempts.len());
+    if let Some(case) = model.open_case_mut()
+        && case.at == at
+    {
+        case.attempt = case.attempt.min(turns.saturating_sub(1));
+        case.key = None;
+    }
+}
+
+fn ended_words(run: &RunState) -> String {
+    let totals = run.totals;
+    let rest = without_result_words(run);
+    format!(
+        "run ended: {} passed, {} failed, {} errored, {} not evaluated{rest}",
+        totals.passed, totals.failed, totals.errored, totals.not_evaluated
+    )
+}
+
+/// Rebuilds the list if it is filtered, narrowed or sorted, and may therefore depend on outcomes.
+fn relist_if_needed(model: &mut Model) {
+    let sorted = model.view.browse.order != Order::File;
+    if sorted || model.view.browse.narrowing.is_some() || !model.view.browse.query.is_empty() {
+        relist(model);
+    }
+}
+
+/// Handles the end of an attempt: if its transcript is open, shows the result instead, or the run if it was
+/// cancelled.
+pub(crate) fn ended(model: &mut Model, run: &RunState, key: AttemptKey, was_cancelled: bool) -> Vec<Effect> {
+    if !model.screen::<LiveScreen>().is_some_and(|live| live.key == key) {
+        return Vec::new();
+    }
+    model.show(RunPage);
+    if was_cancelled {
+        return Vec::new();
+    }
+    match model.case_of(run, key) {
+        Some(at) => {
+            listing::list_with(model, at);
+            refresh::open_at(model, at, key.attempt, CaseOrigin::Run);
+            notices::notify(model, "the attempt has ended; this is its result".into(), false)
+        }
+        None => Vec::new(),
+    }
+}
+
+/// How many attempts have no result: ", 1 cancelled, 10 not run". Empty if all have one.
+pub(crate) fn without_result_words(run: &RunState) -> String {
+    let cancelled = run.cancelled.len();
+    let not_run = run.plan.attempts().saturating_sub(run.totals.ended() + cancelled);
+    let counts = [(cancelled, "cancelled"), (not_run, "not run")];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    counts.map(|(count, word)| format!(", {count} {word}")).collect()
+}

@@ -1,0 +1,5 @@
+//! Starting runs, watching files, and what the events of a run change.
+
+pub mod events;
+pub mod start;
+pub mod watch;

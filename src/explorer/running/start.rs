@@ -1,0 +1,146 @@
+//! Starting runs: of which cases, and against what.
+
+use crate::domain::{EndedAttempt, Status};
+use crate::explorer::shared::case_list::{Node, Pane};
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::effect::{Against, Effect, RunEffect, RunOverrides};
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::notices;
+use crate::explorer::shared::outcomes::CaseOutcome;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Runs [`cases_in_scope`].
+pub(crate) fn run_selected(model: &mut Model, against: Against) -> Vec<Effect> {
+    let cases = cases_in_scope(model);
+    start(model, cases, against)
+}
+
+/// The cases that a run command applies to: on the case screen, that case; else the selected cases; else, in the
+/// tree, all listed cases; else the case under the cursor.
+pub(crate) fn cases_in_scope(model: &Model) -> Vec<CaseRef> {
+    match model.open_case() {
+        Some(case) => vec![case.at],
+        _ if !model.view.browse.selected.is_empty() => model.view.browse.selected.iter().copied().collect(),
+        _ if model.view.browse.pane == Pane::Sets => model.view.browse.visible.clone(),
+        _ => model.current_case().into_iter().collect(),
+    }
+}
+
+/// Describes [`cases_in_scope`]: "7 selected", "set (10)", "case".
+pub(crate) fn scope(model: &Model) -> String {
+    let of_tree = || match model.view.browse.nodes.get(model.view.browse.node) {
+        Some(Node::Set(_)) => "set",
+        Some(Node::Group(_)) => "group",
+        Some(Node::All) | None => "all",
+    };
+    match model.is_on(Context::Browse) {
+        true if !model.view.browse.selected.is_empty() => {
+            format!("{} selected", model.view.browse.selected.len())
+        }
+        true if model.view.browse.pane == Pane::Sets => {
+            format!("{} ({})", of_tree(), model.view.browse.visible.len())
+        }
+        _ => "case".into(),
+    }
+}
+
+/// Runs only the current turn of the case screen.
+pub(crate) fn run_turn(model: &mut Model) -> Vec<Effect> {
+    let Some(case) = model.open_case() else { return Vec::new() };
+    let (at, turn) = (case.at, case.turn as u32 + 1);
+    start(model, vec![at], Against::Turn(turn))
+}
+
+/// Judges the selected cases, or the one under the cursor, again without running agents.
+pub(crate) fn judge_again(model: &mut Model) -> Vec<Effect> {
+    let cases: Vec<CaseRef> = match model.is_on(Context::Browse) {
+        true if !model.view.browse.selected.is_empty() => {
+            model.view.browse.selected.iter().copied().collect()
+        }
+        _ => model.current_case().into_iter().collect(),
+    };
+    let done = |case: &CaseRef| -> Vec<Arc<EndedAttempt>> {
+        let attempts =
+            model.view.outcomes.get(*case).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
+        attempts.iter().filter(|attempt| attempt.actual_turns > 0).cloned().collect()
+    };
+    let all: Vec<(CaseRef, Vec<Arc<EndedAttempt>>)> =
+        cases.iter().map(|case| (*case, done(case))).filter(|(_, done)| !done.is_empty()).collect();
+    // A run has the same number of attempts for each case.
+    let repeat = all.iter().map(|(_, done)| done.len()).min().unwrap_or(0);
+    let cases = all.iter().map(|(case, _)| *case).collect();
+    let kept =
+        all.into_iter().flat_map(|(case, done)| done.into_iter().take(repeat).map(move |one| (case, one)));
+    let kept = kept.collect();
+    start(model, cases, Against::Recorded(Arc::new(kept)))
+}
+
+/// Number of attempts of each case with which failures are confirmed.
+const CONFIRMATIONS: u32 = 5;
+
+/// Runs the cases of [`rerun_failed`] several times.
+pub(crate) fn confirm_failures(model: &mut Model) -> Vec<Effect> {
+    let cases = failed_here(model);
+    if against_of(model, &cases) == Against::Saved {
+        let why = "saved responses are the same each time; there is nothing to confirm";
+        return notices::notify(model, why.into(), false);
+    }
+    let overrides = RunOverrides { repeat: Some(CONFIRMATIONS), ..RunOverrides::default() };
+    start(model, cases, Against::AgentWith(Box::new(overrides)))
+}
+
+/// Runs the listed cases that did not pass again; on the run screen, those of the run.
+pub(crate) fn rerun_failed(model: &mut Model) -> Vec<Effect> {
+    let cases = failed_here(model);
+    let against = against_of(model, &cases);
+    start(model, cases, against)
+}
+
+/// The listed cases that did not pass; on the run screen, those of the run.
+fn failed_here(model: &Model) -> Vec<CaseRef> {
+    let failing = |case: &CaseRef| model.view.outcomes.get(*case).is_some_and(CaseOutcome::is_failing);
+    match &model.run {
+        Some(run) if model.is_on(Context::Run) => {
+            let not_passed = run.finished.statuses().filter(|(_, status)| *status != Status::Passed);
+            let cases = not_passed.filter_map(|(key, _)| model.case_of(run, key));
+            cases.collect::<BTreeSet<_>>().into_iter().collect()
+        }
+        _ => model.view.browse.visible.iter().copied().filter(failing).collect(),
+    }
+}
+
+/// What these cases are run against: cases without an agent were scored before, and can only be scored again.
+pub(crate) fn against_of(model: &Model, cases: &[CaseRef]) -> Against {
+    let is_saved = |case: &CaseRef| {
+        let scored = model.file(case.set).is_some_and(|file| !file.form.is_adk());
+        scored && model.view.sets[case.set].agent.is_err()
+    };
+    if cases.iter().all(is_saved) { Against::Saved } else { Against::Agent }
+}
+
+/// Runs these cases, if there are any.
+pub(crate) fn start(model: &mut Model, cases: Vec<CaseRef>, against: Against) -> Vec<Effect> {
+    match cases.is_empty() {
+        true => notices::notify(model, "there are no cases to run here".into(), false),
+        false => {
+            let against = with_stubs(model, &cases, against);
+            vec![Effect::Run(RunEffect::Start(cases, against))]
+        }
+    }
+}
+
+/// Where stubs answered tools in the results that are shown, they do again: no tool runs that did not.
+fn with_stubs(model: &Model, cases: &[CaseRef], against: Against) -> Against {
+    let is_stubbed = |case: &CaseRef| {
+        let attempts = model.view.outcomes.get(*case).map_or(&[][..], |outcome| outcome.attempts.as_slice());
+        attempts.iter().any(|attempt| attempt.tools.is_some_and(|tools| tools.live == 0))
+    };
+    match against {
+        Against::Agent if cases.iter().any(is_stubbed) => {
+            Against::AgentWith(Box::new(RunOverrides { keeps_stubs: true, ..RunOverrides::default() }))
+        }
+        against => against,
+    }
+}

@@ -1,0 +1,125 @@
+//! State of the home screen.
+
+use crate::domain::{Cause, Query};
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::case_screen::CaseScreen;
+use crate::explorer::shared::list_columns::Column;
+use crate::explorer::shared::list_order::Order;
+use crate::explorer::shared::matched::Matched;
+use crate::explorer::shared::ticket::Ticket;
+use std::collections::BTreeSet;
+
+/// A row of the tree of sets.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Node {
+    /// All sets. Present only if there are several.
+    All,
+    /// The sets of an agent or folder.
+    Group(String),
+    /// A set, by its index in [`crate::explorer::shared::model::Model::sets`].
+    Set(usize),
+}
+
+/// The cases of a group of failures to which the list is narrowed, beside the filter. They stay listed when they are
+/// run again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NarrowedTo {
+    /// What they had in common when the list was narrowed.
+    pub what: Narrowing,
+    /// The cases.
+    pub cases: BTreeSet<CaseRef>,
+}
+
+/// What the failures of a group have in common.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Narrowing {
+    /// Failures that share this cause.
+    Cause(Cause),
+    /// Failures that share this cause, and no more specific one with another.
+    Others(Cause),
+    /// Failures that share no cause with another one.
+    Alone,
+}
+
+impl Narrowing {
+    /// What the cases have in common, in words.
+    pub fn words(&self) -> String {
+        match self {
+            Narrowing::Cause(cause) => cause.words(),
+            Narrowing::Others(cause) => format!("{} (others)", cause.words()),
+            Narrowing::Alone => "each for its own reason".into(),
+        }
+    }
+}
+
+/// The panes of the home screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pane {
+    /// The tree of sets.
+    Sets,
+    /// The list of cases.
+    Cases,
+}
+
+/// The home screen. The model keeps its state, [`Browse`], while another screen is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct ListPage;
+
+/// State of the home screen.
+#[derive(Debug)]
+pub struct Browse {
+    /// Rows of the tree.
+    pub nodes: Vec<Node>,
+    /// Cursor of the tree: index into `nodes`.
+    pub node: usize,
+    /// The listed cases, in order.
+    pub visible: Vec<CaseRef>,
+    /// Cursor of the list: index into `visible`.
+    pub cursor: usize,
+    /// First visible row of the list.
+    pub offset: usize,
+    /// The selected cases.
+    pub selected: BTreeSet<CaseRef>,
+    /// The focused pane.
+    pub pane: Pane,
+    /// The filter as typed.
+    pub filter: String,
+    /// The filter, parsed.
+    pub query: Query,
+    /// The cases that match the filter.
+    pub matched: Matched,
+    /// What the list is narrowed to, beside the filter.
+    pub narrowing: Option<NarrowedTo>,
+    /// The order of the list.
+    pub order: Order,
+    /// The hidden columns.
+    pub hidden: BTreeSet<Column>,
+    /// The case in the preview, if any.
+    pub preview: Option<Box<CaseScreen>>,
+    /// What the preview was built from: the case, the ticket of its file, and
+    /// [`crate::explorer::shared::outcomes::CaseOutcome::shown`]. Used to detect that it is out of date.
+    pub previewed: Option<(CaseRef, Ticket, Option<u64>)>,
+}
+
+impl Browse {
+    /// A list with this tree, with its cursor on this row.
+    pub(crate) fn new(nodes: Vec<Node>, node: usize) -> Browse {
+        Browse {
+            nodes,
+            node,
+            visible: Vec::new(),
+            cursor: 0,
+            offset: 0,
+            selected: BTreeSet::new(),
+            pane: Pane::Cases,
+            filter: String::new(),
+            query: Query::default(),
+            matched: Matched::default(),
+            narrowing: None,
+            order: Order::File,
+            hidden: BTreeSet::new(),
+            preview: None,
+            previewed: None,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! State of the case screen.
+
+use crate::explorer::shared::case_lines::{Body, BodyKey, CaseMode, PieceLine};
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::metrics::WhatIf;
+use std::sync::Arc;
+
+/// Where a case was opened from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CaseOrigin {
+    /// The list.
+    List,
+    /// The run screen.
+    Run,
+    /// The triage queue.
+    Queue,
+}
+
+impl CaseScreen {
+    /// The current difference.
+    pub fn current_piece(&self) -> Option<&PieceLine> {
+        self.body.as_ref()?.pieces.get(self.piece?)
+    }
+}
+
+/// State of the case screen, or of the preview on the home screen.
+#[derive(Debug)]
+pub struct CaseScreen {
+    /// Which case.
+    pub at: CaseRef,
+    /// Position of the attempt in its outcome, from 0.
+    pub attempt: usize,
+    /// The current turn, from 0: the chosen one, or the first visible one after scrolling.
+    pub turn: usize,
+    /// Number of turns in the file.
+    pub turns: usize,
+    /// The current tab.
+    pub mode: CaseMode,
+    /// Whether identical parts are hidden.
+    pub differences_only: bool,
+    /// First visible line.
+    pub scroll: usize,
+    /// First visible line of the side pane, or of the metrics tab.
+    pub beside_scroll: usize,
+    /// Whether to scroll to the current turn once the lines are built.
+    pub seeks_turn: bool,
+    /// The current difference, as a position in [`Body::pieces`]. `None` in a turn without differences.
+    pub piece: Option<usize>,
+    /// The built lines.
+    pub body: Option<Arc<Body>>,
+    /// Key of the built lines. `None` if they have to be rebuilt.
+    pub key: Option<BodyKey>,
+    /// The smallest change of criteria with which the attempt would pass, if one was found.
+    pub suggestion: Option<WhatIf>,
+    /// Where the case was opened from, and where going back leads.
+    pub from: CaseOrigin,
+}
+
+/// The screen of one case in the triage queue.
+#[derive(Debug)]
+pub struct TriageScreen(pub CaseScreen);

@@ -1,0 +1,107 @@
+//! The open dialog: opening it, its keys, and what is scrolled or typed in it.
+
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::key::{Key, KeyCode, request};
+use crate::explorer::shared::model::{Dialog, Model};
+use crate::explorer::shared::motion::Motion;
+use std::any::{Any, TypeId};
+use tui_input::InputRequest;
+
+/// The type of a dialog.
+pub(crate) fn kind(dialog: &dyn Dialog) -> TypeId {
+    let any: &dyn Any = dialog;
+    any.type_id()
+}
+
+impl Model {
+    /// The open dialog, if it is of this type.
+    pub fn dialog<T: Dialog>(&self) -> Option<&T> {
+        let any: &dyn Any = self.view.open_dialog.as_deref()?;
+        any.downcast_ref()
+    }
+
+    /// The open dialog, if it is of this type.
+    pub(crate) fn dialog_mut<T: Dialog>(&mut self) -> Option<&mut T> {
+        let any: &mut dyn Any = self.view.open_dialog.as_deref_mut()?;
+        any.downcast_mut()
+    }
+
+    /// Closes the open dialog if it is of this type, and returns it.
+    pub(crate) fn take_dialog<T: Dialog>(&mut self) -> Option<T> {
+        self.dialog::<T>()?;
+        let any: Box<dyn Any> = self.view.open_dialog.take()?;
+        any.downcast().ok().map(|dialog| *dialog)
+    }
+}
+
+/// Opens a dialog.
+pub(crate) fn open(model: &mut Model, dialog: impl Dialog) -> Vec<Effect> {
+    model.view.open_dialog = Some(Box::new(dialog));
+    Vec::new()
+}
+
+/// Whether the open dialog takes text.
+pub(crate) fn takes_text(model: &Model) -> bool {
+    model.view.open_dialog.as_ref().is_some_and(|dialog| dialog.context().is_none())
+}
+
+/// Handles a key while a dialog that takes text is open.
+pub(crate) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
+    let Some(mut dialog) = model.view.open_dialog.take() else { return Vec::new() };
+    if !dialog.own_key(key) {
+        match (key.code, key.ctrl) {
+            (KeyCode::Esc, _) | (KeyCode::Char('c'), true) => {
+                dialog.cancel(model);
+                return Vec::new();
+            }
+            (KeyCode::Enter, _) => {
+                if let Some(effects) = dialog.choose(model) {
+                    return effects;
+                }
+            }
+            (KeyCode::Up, _) | (KeyCode::Char('p'), true) => dialog.scroll(model, Motion::Up),
+            (KeyCode::Down, _) | (KeyCode::Char('n'), true) => dialog.scroll(model, Motion::Down),
+            (KeyCode::PageUp, _) => dialog.scroll(model, Motion::PageUp),
+            (KeyCode::PageDown, _) => dialog.scroll(model, Motion::PageDown),
+            _ => request(key).into_iter().for_each(|request| dialog.edit(model, request)),
+        }
+    }
+    model.view.open_dialog = Some(dialog);
+    Vec::new()
+}
+
+/// Inserts pasted text without control characters.
+pub(crate) fn paste(model: &mut Model, text: &str) {
+    if !takes_text(model) {
+        return;
+    }
+    if let Some(mut dialog) = model.view.open_dialog.take() {
+        for c in text.chars().filter(|c| !c.is_control()) {
+            dialog.edit(model, InputRequest::InsertChar(c));
+        }
+        model.view.open_dialog = Some(dialog);
+    }
+}
+
+/// Scrolls the open dialog.
+pub(crate) fn scroll(model: &mut Model, motion: Motion) {
+    if let Some(mut dialog) = model.view.open_dialog.take() {
+        dialog.scroll(model, motion);
+        model.view.open_dialog = Some(dialog);
+    }
+}
+
+/// Updates cases whose positions changed. Returns false if none of them exists any more.
+pub(crate) fn follow_all(cases: &mut Vec<CaseRef>, new: &dyn Fn(CaseRef) -> Option<CaseRef>) -> bool {
+    *cases = cases.iter().filter_map(|case| new(*case)).collect();
+    !cases.is_empty()
+}
+
+/// Tells the open dialog that the file of a set was read.
+pub(crate) fn on_set_loaded(model: &mut Model) {
+    if let Some(mut dialog) = model.view.open_dialog.take() {
+        dialog.on_set_loaded(model);
+        model.view.open_dialog = Some(dialog);
+    }
+}

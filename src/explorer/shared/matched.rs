@@ -1,0 +1,151 @@
+//! The cases that match the filter. When words of the filter become longer or more, only the cases that matched before are
+//! tested again.
+
+use crate::domain::Query;
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::set_view::CaseSummary;
+use crate::formats::SetFile;
+use std::sync::Arc;
+
+/// A set whose cases are tested, as it was read.
+#[derive(Clone, Debug)]
+pub struct FilteredSet {
+    /// Its index in [`crate::explorer::shared::model::Model::sets`].
+    pub set: usize,
+    /// Its file.
+    pub file: Arc<SetFile>,
+    /// The summaries of its cases.
+    pub summaries: Option<Arc<Vec<CaseSummary>>>,
+}
+
+impl FilteredSet {
+    fn is_same(&self, other: &FilteredSet) -> bool {
+        let same_summaries = match (&self.summaries, &other.summaries) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (None, None) => true,
+            _ => false,
+        };
+        self.set == other.set && Arc::ptr_eq(&self.file, &other.file) && same_summaries
+    }
+}
+
+/// The cases of some sets that match a filter.
+#[derive(Clone, Debug, Default)]
+pub struct Matched {
+    /// The cases, in the order of the sets and of their files.
+    pub cases: Vec<CaseRef>,
+    sets: Vec<FilteredSet>,
+    query: Query,
+}
+
+impl Matched {
+    /// Tests the cases of the sets; if it is certain that no other case can match, only those that matched `before`.
+    pub fn of(
+        sets: Vec<FilteredSet>,
+        query: &Query,
+        before: &Matched,
+        is_match: impl Fn(&FilteredSet, CaseRef) -> bool,
+    ) -> Matched {
+        let mut cases = Vec::new();
+        if before.contains_all(&sets, query) {
+            let mut at = 0;
+            for &case in &before.cases {
+                // Both are in the same order.
+                while sets.get(at).is_some_and(|one| one.set != case.set) {
+                    at += 1;
+                }
+                cases.extend(sets.get(at).filter(|set| is_match(set, case)).map(|_| case));
+            }
+        } else {
+            for set in &sets {
+                let all = (0..set.file.len()).map(|index| CaseRef { set: set.set, index });
+                cases.extend(all.filter(|case| query.is_empty() || is_match(set, *case)));
+            }
+        }
+        Matched { cases, sets, query: query.clone() }
+    }
+
+    /// Whether all cases of these sets that match a filter are among the cases.
+    fn contains_all(&self, sets: &[FilteredSet], query: &Query) -> bool {
+        let is_same = || {
+            self.sets.len() == sets.len() && self.sets.iter().zip(sets).all(|(one, other)| one.is_same(other))
+        };
+        !self.query.is_empty() && self.query.is_about_files() && query.narrows(&self.query) && is_same()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Subject;
+    use proptest::prelude::*;
+    use std::cell::Cell;
+
+    fn set_of(set: usize, texts: &[&str]) -> FilteredSet {
+        let line = |text: &&str| format!("{}\n", serde_json::json!({"prompt": text, "response": "x"}));
+        let lines: String = texts.iter().map(line).collect();
+        let file = SetFile::open(Arc::from(lines), "s").unwrap();
+        let summary =
+            |text: &&str| CaseSummary { turns: 1, text: text.to_string(), ..CaseSummary::default() };
+        let summaries = texts.iter().map(summary).collect();
+        FilteredSet { set, file: Arc::new(file), summaries: Some(Arc::new(summaries)) }
+    }
+
+    fn sets() -> Vec<FilteredSet> {
+        let all = |first: &[&str]| {
+            first.iter().flat_map(|a| ["b", "bc", "cb", ""].map(|b| format!("{a}{b}"))).collect()
+        };
+        [(0, &["a", "ab"][..]), (2, &["b", "c"]), (5, &["", "abc"])]
+            .map(|(set, first)| {
+                let texts: Vec<String> = all(first);
+                set_of(set, &texts.iter().map(String::as_str).collect::<Vec<_>>())
+            })
+            .into()
+    }
+
+    fn matched(sets: &[FilteredSet], query: &str, before: &Matched, tested: &Cell<usize>) -> Matched {
+        let query = Query::parse(query).unwrap();
+        Matched::of(sets.to_vec(), &query, before, |set, case| {
+            tested.set(tested.get() + 1);
+            let text = &set.summaries.as_ref().unwrap()[case.index].text;
+            query.matches(&Subject { text, turns: 1, ..Subject::default() })
+        })
+    }
+
+    #[test]
+    fn a_longer_filter_tests_only_what_matched() {
+        let (sets, tested) = (sets(), Cell::new(0));
+        let first = matched(&sets, "abc", &Matched::default(), &tested);
+        assert_eq!(tested.take(), 24);
+        let second = matched(&sets, "abcb", &first, &tested);
+        assert_eq!((tested.take(), second.cases.len()), (first.cases.len(), 3));
+        matched(&sets, "ab", &second, &tested);
+        assert_eq!(tested.take(), 24, "a shorter filter may match any case");
+        let read_again = set_of(2, &["abcb"]);
+        let mut changed = sets.clone();
+        changed[1] = read_again;
+        let found = matched(&changed, "abcb", &first, &tested);
+        assert_eq!((tested.take(), found.cases.len()), (17, 4), "a file was read again");
+    }
+
+    proptest! {
+        /// Whatever is typed, the result is that of the filter alone.
+        #[test]
+        fn narrowing_gives_the_cases_of_the_filter_alone(
+            filters in prop::collection::vec("(-?(turns:|tag:|id:)?[abc1]{0,3} ?){0,3}", 1..8),
+        ) {
+            let (sets, tested) = (sets(), Cell::new(0));
+            let mut before = Matched::default();
+            for filter in filters.iter().filter(|filter| Query::parse(filter).is_ok()) {
+                // As it is typed, key by key.
+                for end in 0..=filter.len() {
+                    if Query::parse(&filter[..end]).is_ok() {
+                        before = matched(&sets, &filter[..end], &before, &tested);
+                        let alone = matched(&sets, &filter[..end], &Matched::default(), &tested);
+                        prop_assert_eq!(&before.cases, &alone.cases, "{}", &filter[..end]);
+                    }
+                }
+            }
+        }
+    }
+}

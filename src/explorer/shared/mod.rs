@@ -1,0 +1,36 @@
+//! The state that several screens share, the messages and effects, and the interfaces of screens and dialogs.
+
+pub mod agent_line;
+pub mod case_field;
+pub mod case_lines;
+pub mod case_list;
+pub mod case_ref;
+pub mod case_screen;
+pub mod command_names;
+pub mod compared_pair;
+pub mod context;
+pub mod dialog;
+pub mod effect;
+pub mod enabled;
+pub mod key;
+pub mod layout;
+pub mod list_columns;
+pub mod list_order;
+pub mod matched;
+pub mod message;
+pub mod model;
+pub mod motion;
+pub mod notices;
+pub mod outcomes;
+pub mod queries;
+pub mod run_list;
+pub mod run_screen;
+pub mod screen;
+pub mod set_tree;
+pub mod set_view;
+pub mod theme;
+pub mod ticket;
+pub mod tools;
+pub mod triage;
+pub mod trial;
+pub mod watching;

@@ -1,0 +1,34 @@
+//! Functions for commands that are available on every screen.
+
+use crate::explorer::shared::effect::Effect;
+use crate::explorer::shared::model::{Model, Notice};
+
+/// Maximum number of notices in the message log.
+pub const NOTICES_AT_MOST: usize = 200;
+/// How long a notice is shown, in seconds; errors are shown longer.
+const NOTICE_S: f64 = 4.0;
+const BAD_NOTICE_S: f64 = 10.0;
+
+pub(crate) fn notify(model: &mut Model, text: String, bad: bool) -> Vec<Effect> {
+    let topic = text.clone();
+    notify_about(model, topic, text, bad)
+}
+
+/// Shows a notice in the place of earlier ones about the same topic, which are counted.
+pub(crate) fn notify_about(model: &mut Model, topic: String, text: String, bad: bool) -> Vec<Effect> {
+    let until = model.now + if bad { BAD_NOTICE_S } else { NOTICE_S };
+    let known = model.notices.iter().position(|notice| notice.topic == topic && notice.bad == bad);
+    let before = known.map_or(0, |at| model.notices.remove(at).count);
+    let notice = Notice { text, bad, until, topic, count: before + 1 };
+    model.notices.push(notice.clone());
+    model.notices.drain(..model.notices.len().saturating_sub(NOTICES_AT_MOST));
+    model.notice = Some(notice);
+    Vec::new()
+}
+
+pub(crate) fn tick(model: &mut Model, now: f64) {
+    model.now = now;
+    if model.notice.as_ref().is_some_and(|notice| notice.until <= now) {
+        model.notice = None;
+    }
+}

@@ -1,0 +1,352 @@
+//! The latest result of each case.
+
+use crate::analysis::PassCount;
+use crate::domain::{EndedAttempt, RunBy, RunRef, Status, Totals};
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::history::is_unsteady;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+
+/// The original attempts of a case, with the revision of the outcome that they are from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CaseAttempts {
+    /// Which case.
+    pub case: CaseRef,
+    /// [`CaseOutcome::revision`].
+    pub revision: u64,
+    /// Ordered by number.
+    pub attempts: Vec<Arc<EndedAttempt>>,
+}
+
+/// The latest outcome of a case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CaseOutcome {
+    /// The run that the attempts belong to.
+    pub run: Arc<RunRef>,
+    /// The attempts of the case, ordered by number.
+    pub attempts: Vec<Arc<EndedAttempt>>,
+    /// The original attempts, when the case was edited since and `attempts` are the re-evaluated ones.
+    ran: Option<Vec<Arc<EndedAttempt>>>,
+    /// The worst status among the attempts.
+    pub worst: Status,
+    /// Whether that status is unsteady: it could change if a judge sample had voted differently.
+    pub unsteady: bool,
+    /// Whether some attempts passed and others did not.
+    pub is_flaky: bool,
+    /// Increases when attempts are added. Used to detect values computed from fewer attempts or from another run.
+    pub revision: u64,
+    /// Increases whenever results change, also by re-evaluation and what-ifs. Used to detect lines built from older
+    /// results.
+    pub shown: u64,
+}
+
+/// The latest outcomes of all cases, with counts for each set.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcomes {
+    /// In this order, so that those of neighbouring cases are near each other in memory.
+    cases: BTreeMap<CaseRef, CaseOutcome>,
+    totals: FxHashMap<usize, Totals>,
+    /// For each set, the flaky cases by their worst status.
+    flaky: FxHashMap<usize, Totals>,
+    /// For each set, the runs of its outcomes, each with the number of cases.
+    runs: FxHashMap<usize, FxHashMap<Arc<RunRef>, usize>>,
+    /// The latest attempt of a single turn of a case, if it is newer than the last run of the whole case.
+    alone: FxHashMap<CaseRef, Arc<EndedAttempt>>,
+    /// Increases with every change.
+    pub version: u64,
+}
+
+impl CaseOutcome {
+    fn of(run: &Arc<RunRef>, attempts: Vec<Arc<EndedAttempt>>) -> CaseOutcome {
+        let worst = worst(&attempts);
+        let unsteady = is_unsteady(&attempts, worst);
+        let is_flaky = PassCount::of(&attempts).is_flaky();
+        CaseOutcome {
+            run: run.clone(),
+            attempts,
+            ran: None,
+            worst,
+            unsteady,
+            is_flaky,
+            revision: 0,
+            shown: 0,
+        }
+    }
+
+    /// The attempt that represents the case ([`crate::domain::worst_attempt`]).
+    pub fn worst_attempt(&self) -> Option<&Arc<EndedAttempt>> {
+        self.attempts.get(self.worst_position())
+    }
+
+    /// Position of the first attempt with the worst status, from 0.
+    pub fn worst_position(&self) -> usize {
+        self.attempts.iter().position(|attempt| attempt.status == self.worst).unwrap_or(0)
+    }
+
+    /// Whether the case was edited since it was run.
+    pub fn is_edited(&self) -> bool {
+        self.ran.is_some()
+    }
+
+    /// Whether the outcome is from a foreign run ([`RunBy::Foreign`]). Such an outcome does not decide anything.
+    pub fn is_foreign(&self) -> bool {
+        self.run.by == RunBy::Foreign
+    }
+
+    /// Whether the case did not pass and should be run again. False for foreign runs.
+    pub fn is_failing(&self) -> bool {
+        self.worst != Status::Passed && !self.is_foreign()
+    }
+
+    /// The original attempts, even if the case was edited since.
+    pub fn as_they_ran(&self) -> &[Arc<EndedAttempt>] {
+        self.ran.as_ref().unwrap_or(&self.attempts)
+    }
+}
+
+/// Whether two outcomes are of the same attempts, although they were read at different times.
+fn has_same_attempts(a: &CaseOutcome, b: &CaseOutcome) -> bool {
+    let is_same = |(a, b): (&Arc<EndedAttempt>, &Arc<EndedAttempt>)| {
+        let compared = |one: &EndedAttempt| (one.key.attempt, one.status, one.latency_s.map(f64::to_bits));
+        compared(a) == compared(b)
+    };
+    a.attempts.len() == b.attempts.len() && a.attempts.iter().zip(&b.attempts).all(is_same)
+}
+
+impl Outcomes {
+    /// Adds an attempt. The first attempt of another run replaces the outcome. An attempt that is already present is
+    /// ignored.
+    pub fn add(&mut self, case: CaseRef, run: &Arc<RunRef>, attempt: Arc<EndedAttempt>) {
+        self.version += 1;
+        if attempt.turn.is_some() {
+            // An attempt of a single turn does not replace the result of the case.
+            self.alone.insert(case, attempt);
+            return;
+        }
+        self.add_recorded(case, run, attempt);
+    }
+
+    /// Adds the attempts of a case, ordered by number, like [`Outcomes::add`].
+    pub fn add_all(&mut self, case: CaseRef, run: &Arc<RunRef>, attempts: Vec<Arc<EndedAttempt>>) {
+        let is_whole = attempts.iter().all(|attempt| attempt.turn.is_none());
+        let is_ordered = attempts.is_sorted_by(|a, b| a.key.attempt < b.key.attempt);
+        match self.cases.entry(case) {
+            Entry::Vacant(entry) if is_whole && is_ordered && !attempts.is_empty() => {
+                self.version += 1;
+                self.alone.remove(&case);
+                let (revision, shown) = (self.version, self.version);
+                let outcome = entry.insert(CaseOutcome { revision, shown, ..CaseOutcome::of(run, attempts) });
+                *self.runs.entry(case.set).or_default().entry(run.clone()).or_default() += 1;
+                count(&mut self.totals, &mut self.flaky, case.set, outcome);
+            }
+            _ => attempts.into_iter().for_each(|attempt| self.add(case, run, attempt)),
+        }
+    }
+
+    /// Adds an attempt like [`Outcomes::add`], but an attempt of a single turn is the result of the case, too.
+    pub fn add_recorded(&mut self, case: CaseRef, run: &Arc<RunRef>, attempt: Arc<EndedAttempt>) {
+        self.version += 1;
+        self.alone.remove(&case);
+        if let Some(before) = self.cases.get(&case) {
+            uncount(&mut self.totals, &mut self.flaky, case.set, before);
+        }
+        let outcome = self.cases.entry(case).or_insert_with(|| CaseOutcome::of(run, Vec::new()));
+        let runs = self.runs.entry(case.set).or_default();
+        if outcome.run != *run {
+            remove_run(runs, &outcome.run);
+            *outcome = CaseOutcome::of(run, Vec::new());
+        }
+        if outcome.attempts.is_empty() {
+            *runs.entry(run.clone()).or_default() += 1;
+        }
+        let at = outcome.attempts.partition_point(|known| known.key.attempt < attempt.key.attempt);
+        if outcome.attempts.get(at).is_some_and(|known| known.key.attempt == attempt.key.attempt) {
+            count(&mut self.totals, &mut self.flaky, case.set, outcome);
+            return;
+        }
+        if let Some(ran) = &mut outcome.ran {
+            ran.push(attempt.clone());
+        }
+        outcome.attempts.insert(at, attempt);
+        outcome.worst = worst(&outcome.attempts);
+        outcome.unsteady = is_unsteady(&outcome.attempts, outcome.worst);
+        outcome.is_flaky = PassCount::of(&outcome.attempts).is_flaky();
+        outcome.revision = self.version;
+        outcome.shown = self.version;
+        count(&mut self.totals, &mut self.flaky, case.set, outcome);
+    }
+
+    /// Keeps the revisions of the cases whose attempts are those of older outcomes; the others get revisions that those do
+    /// not have.
+    pub fn keep_revisions(&mut self, older: &Outcomes) {
+        for (case, outcome) in &mut self.cases {
+            match older.cases.get(case).filter(|known| has_same_attempts(known, outcome)) {
+                Some(known) => (outcome.revision, outcome.shown) = (known.revision, known.shown),
+                None => {
+                    outcome.revision += older.version;
+                    outcome.shown += older.version;
+                }
+            }
+        }
+        self.version += older.version;
+    }
+
+    /// Removes the outcomes of a run. Returns whether there were any.
+    pub fn forget(&mut self, run_id: &str) -> bool {
+        let count = self.cases.len();
+        self.cases.retain(|_, outcome| outcome.run.id != run_id);
+        if self.cases.len() == count {
+            return false;
+        }
+        self.follow(Some);
+        true
+    }
+
+    /// The latest attempt of only this turn (from 0), if nothing else of the case was run since.
+    pub fn alone(&self, case: CaseRef, turn: usize) -> Option<&Arc<EndedAttempt>> {
+        self.alone.get(&case).filter(|attempt| attempt.turn == Some(turn as u32 + 1))
+    }
+
+    /// The turn (from 0) that was run alone, if nothing else of the case was run since.
+    pub fn turn_alone(&self, case: CaseRef) -> Option<usize> {
+        self.alone.get(&case)?.turn.map(|turn| turn as usize - 1)
+    }
+
+    /// The outcome of a case.
+    pub fn get(&self, case: CaseRef) -> Option<&CaseOutcome> {
+        self.cases.get(&case)
+    }
+
+    /// All cases that have an outcome, in their order.
+    pub fn cases(&self) -> impl Iterator<Item = (CaseRef, &CaseOutcome)> {
+        self.cases.iter().map(|(case, outcome)| (*case, outcome))
+    }
+
+    /// Number of attempts of all cases.
+    pub fn attempts(&self) -> usize {
+        self.cases.values().map(|outcome| outcome.attempts.len()).sum()
+    }
+
+    /// Number of bytes to read when all attempts are read in full.
+    pub fn bytes_to_read(&self) -> u64 {
+        let attempts = self.cases.values().flat_map(|outcome| &outcome.attempts);
+        attempts.map(|attempt| attempt.bytes_to_read()).sum()
+    }
+
+    /// Gives all outcomes versions that those shown before do not have.
+    pub fn replace_shown(&mut self, before: &Outcomes) {
+        self.version = self.version.max(before.version) + 1;
+        self.cases.values_mut().for_each(|outcome| outcome.shown = self.version);
+    }
+
+    /// Returns outcomes in which every attempt is replaced by the result of `other`.
+    pub fn map(&self, mut other: impl FnMut(&Arc<EndedAttempt>) -> Arc<EndedAttempt>) -> Outcomes {
+        let alone = self.alone.iter().map(|(case, attempt)| (*case, other(attempt))).collect();
+        let runs = self.runs.clone();
+        let mut mapped = Outcomes { version: self.version + 1, alone, runs, ..Outcomes::default() };
+        for (case, outcome) in &self.cases {
+            let attempts: Vec<Arc<EndedAttempt>> = outcome.attempts.iter().map(&mut other).collect();
+            let (ran, revision) = (outcome.ran.clone(), outcome.revision);
+            let shown = mapped.version;
+            let shown = CaseOutcome { ran, revision, shown, ..CaseOutcome::of(&outcome.run, attempts) };
+            count(&mut mapped.totals, &mut mapped.flaky, case.set, &shown);
+            mapped.cases.insert(*case, shown);
+        }
+        mapped
+    }
+
+    /// The worst status among the attempts of a case.
+    pub fn worst(&self, case: CaseRef) -> Option<Status> {
+        self.get(case).map(|outcome| outcome.worst)
+    }
+
+    /// The counts of a set's cases by status.
+    pub fn totals(&self, set: usize) -> Totals {
+        self.totals.get(&set).copied().unwrap_or_default()
+    }
+
+    /// The flaky cases of a set, by their worst status. They are among [`Outcomes::totals`].
+    pub fn flaky(&self, set: usize) -> Totals {
+        self.flaky.get(&set).copied().unwrap_or_default()
+    }
+
+    /// The runs that the outcomes of a set are from, in arbitrary order, each with the number of cases.
+    pub fn runs(&self, set: usize) -> impl Iterator<Item = (&Arc<RunRef>, usize)> {
+        self.runs.get(&set).into_iter().flatten().map(|(run, cases)| (run, *cases))
+    }
+
+    /// Replaces a case's attempts by re-evaluated ones; `None` restores the original ones.
+    pub fn reevaluate(&mut self, case: CaseRef, results: Option<Vec<Arc<EndedAttempt>>>) {
+        self.alone.remove(&case);
+        let Some(before) = self.cases.get(&case) else { return };
+        self.version += 1;
+        let ran = before.as_they_ran().to_vec();
+        let after = match results {
+            Some(attempts) => CaseOutcome { ran: Some(ran), ..CaseOutcome::of(&before.run, attempts) },
+            None => CaseOutcome::of(&before.run, ran),
+        };
+        let after = CaseOutcome { revision: before.revision, shown: self.version, ..after };
+        uncount(&mut self.totals, &mut self.flaky, case.set, before);
+        count(&mut self.totals, &mut self.flaky, case.set, &after);
+        self.cases.insert(case, after);
+    }
+
+    /// Updates the positions of cases that moved within their files. Outcomes of cases that no longer exist are
+    /// dropped.
+    pub fn follow(&mut self, new: impl Fn(CaseRef) -> Option<CaseRef>) {
+        self.version += 1;
+        let cases = std::mem::take(&mut self.cases).into_iter();
+        self.cases = cases.filter_map(|(case, outcome)| Some((new(case)?, outcome))).collect();
+        // Attempts of single turns are not re-evaluated, so they are dropped.
+        self.alone.clear();
+        self.totals.clear();
+        self.flaky.clear();
+        self.runs.clear();
+        for (case, outcome) in &self.cases {
+            count(&mut self.totals, &mut self.flaky, case.set, outcome);
+            let runs = self.runs.entry(case.set).or_default();
+            *runs.entry(outcome.run.clone()).or_default() += 1;
+        }
+    }
+}
+
+/// Counts an outcome.
+fn count(
+    totals: &mut FxHashMap<usize, Totals>,
+    flaky: &mut FxHashMap<usize, Totals>,
+    set: usize,
+    outcome: &CaseOutcome,
+) {
+    totals.entry(set).or_default().add(outcome.worst);
+    if outcome.is_flaky {
+        flaky.entry(set).or_default().add(outcome.worst);
+    }
+}
+
+/// Reverts [`count`].
+fn uncount(
+    totals: &mut FxHashMap<usize, Totals>,
+    flaky: &mut FxHashMap<usize, Totals>,
+    set: usize,
+    outcome: &CaseOutcome,
+) {
+    totals.entry(set).or_default().remove(outcome.worst);
+    if outcome.is_flaky {
+        flaky.entry(set).or_default().remove(outcome.worst);
+    }
+}
+
+fn remove_run(runs: &mut FxHashMap<Arc<RunRef>, usize>, run: &Arc<RunRef>) {
+    if let Some(count) = runs.get_mut(run) {
+        *count -= 1;
+        if *count == 0 {
+            runs.remove(run);
+        }
+    }
+}
+
+fn worst(attempts: &[Arc<EndedAttempt>]) -> Status {
+    Status::worst(attempts.iter().map(|attempt| attempt.status)).unwrap_or(Status::Passed)
+}

@@ -1,0 +1,81 @@
+//! State of the screen of runs.
+
+use crate::explorer::shared::ticket::Ticket;
+use crate::history::{History, RunHead};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The screen of runs. The model keeps its state, [`RunsScreen`], while another screen is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct RunsPage;
+
+/// State of the screen of runs.
+#[derive(Debug, Default)]
+pub struct RunsScreen {
+    /// The runs; `None` until they are read.
+    pub history: Option<Arc<History>>,
+    /// Ticket of the request whose runs are shown.
+    pub read: Ticket,
+    /// Positions in `history` of the listed runs.
+    pub rows: Vec<usize>,
+    /// Index into `rows`.
+    pub cursor: usize,
+    /// First visible row.
+    pub offset: usize,
+    /// The path of the run that is marked as the first of a comparison.
+    pub marked: Option<PathBuf>,
+}
+
+impl RunsScreen {
+    /// Shows these runs. The cursor stays on its run.
+    pub(crate) fn put(&mut self, history: Arc<History>) {
+        let here = self.head().map(|head| head.path.clone());
+        self.rows = (0..history.runs.len()).collect();
+        let kept = self.rows.iter().position(|at| Some(&history.runs[*at].path) == here.as_ref());
+        self.cursor = kept.unwrap_or(self.cursor.min(self.rows.len().saturating_sub(1)));
+        if !history.runs.iter().any(|head| Some(&head.path) == self.marked.as_ref()) {
+            self.marked = None;
+        }
+        self.history = Some(history);
+    }
+
+    /// The run in a row.
+    pub fn row(&self, row: usize) -> Option<&RunHead> {
+        self.history.as_ref()?.runs.get(*self.rows.get(row)?)
+    }
+
+    /// The run under the cursor.
+    pub fn head(&self) -> Option<&RunHead> {
+        self.row(self.cursor)
+    }
+
+    /// The name that a person gave a run.
+    pub fn name_of(&self, head: &RunHead) -> Option<&str> {
+        // Another run may have been planted with the same id.
+        let label = self.history.as_ref()?.labels.get(&head.run_id).filter(|_| head.is_ours())?;
+        label.name.as_deref()
+    }
+
+    /// Whether a run is pinned.
+    pub fn is_pinned(&self, head: &RunHead) -> bool {
+        let label = self.history.as_ref().and_then(|history| history.labels.get(&head.run_id));
+        head.is_ours() && label.is_some_and(|label| label.pinned)
+    }
+
+    /// Whether a run is the baseline.
+    pub fn is_baseline(&self, head: &RunHead) -> bool {
+        let history = self.history.as_ref();
+        head.is_ours() && history.is_some_and(|history| history.baseline.as_ref() == Some(&head.run_id))
+    }
+
+    /// The run that is compared with the one under the cursor: the marked one, else the run before it, unless it is
+    /// foreign.
+    pub fn first_of_comparison(&self) -> Option<&RunHead> {
+        let history = self.history.as_ref()?;
+        if let Some(marked) = &self.marked {
+            return history.runs.iter().find(|head| head.path == *marked);
+        }
+        let later = self.rows.get(self.cursor + 1..)?;
+        later.iter().map(|at| &history.runs[*at]).find(|head| head.is_usable())
+    }
+}

@@ -1,0 +1,67 @@
+//! A change of criteria that is tried on all results.
+
+use crate::domain::{MatchRule, Status};
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::outcomes::Outcomes;
+use crate::explorer::shared::ticket::Ticket;
+use crate::metrics::WhatIf;
+use std::sync::Arc;
+
+/// An active what-if. While it is active, the screens show the outcomes with the change applied.
+#[derive(Clone, Debug, Default)]
+pub struct Trial {
+    /// The change of criteria.
+    pub change: WhatIf,
+    /// The outcomes without the change.
+    pub before: Arc<Outcomes>,
+    /// The cases whose status would change.
+    pub flips: Vec<Flip>,
+    /// The pending request for rescored outcomes, with the version of the outcomes that were sent.
+    pub pending: Option<(Ticket, u64)>,
+}
+
+/// A case whose status would change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flip {
+    /// Which case.
+    pub case: CaseRef,
+    /// The status without the change.
+    pub from: Status,
+    /// The status with the change.
+    pub to: Status,
+}
+
+impl Trial {
+    /// How many cases would newly pass, and how many would no longer pass.
+    pub fn counts(&self) -> (usize, usize) {
+        let would_pass = self.flips.iter().filter(|flip| flip.to == Status::Passed).count();
+        let no_more = self.flips.iter().filter(|flip| flip.from == Status::Passed).count();
+        (would_pass, no_more)
+    }
+
+    /// Updates `flips` for one case.
+    pub(crate) fn note_flip(&mut self, case: CaseRef, after: &Outcomes) {
+        let flip = match (self.before.worst(case), after.worst(case)) {
+            (Some(from), Some(to)) if from != to => Some(Flip { case, from, to }),
+            _ => None,
+        };
+        match (self.flips.binary_search_by_key(&case, |flip| flip.case), flip) {
+            (Ok(at), Some(flip)) => self.flips[at] = flip,
+            (Ok(at), None) => drop(self.flips.remove(at)),
+            (Err(at), Some(flip)) => self.flips.insert(at, flip),
+            (Err(_), None) => {}
+        }
+    }
+}
+
+/// The result of rescoring outcomes under a change.
+#[derive(Clone, Debug)]
+pub struct Rescored {
+    /// The outcomes with the change applied.
+    pub outcomes: Outcomes,
+    /// The cases whose status would change, in order.
+    pub flips: Vec<Flip>,
+    /// Rules of the change that match neither an expected nor an actual call. Only rules that have argument paths or
+    /// that are optional are checked.
+    pub unmatched: Vec<MatchRule>,
+}

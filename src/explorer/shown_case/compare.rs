@@ -1,0 +1,384 @@
+//! Comparison of expected and actual for each turn: aligned calls with their arguments, and responses word by word.
+
+use crate::diff::{
+    Alignment, Line, Piece, Row, Span, Tone, align, call_rows, calls_equal, diff_words, text_rows,
+    without_equal, wrap_line, wrap_rows,
+};
+use crate::domain::{Content, IntermediateResponse, Invocation, ToolCall, ToolUse, Trajectory, clean_line};
+use crate::explorer::shared::case_lines::{
+    Body, BodyLine, BodyView, Compared, ComparedTurn, PieceLine, TurnLines,
+};
+use crate::explorer::shared::command_names::TIMELINE;
+use crate::explorer::shown_case::pieces::call_pieces;
+use serde_json::Value;
+
+/// Maximum number of lines of the user message above the comparison. The timeline shows all of them.
+const USER_LINES: usize = 8;
+
+/// Builds the comparison of all turns.
+pub(crate) fn compare(compared: &Compared, view: BodyView, side_by_side: bool) -> Body {
+    let mut builder = Builder {
+        lines: Vec::new(),
+        width: view.width,
+        side_by_side,
+        differences_only: view.differences_only,
+        turn: 0,
+        pieces: Vec::new(),
+    };
+    if let Some(problem) = &compared.problem {
+        builder.lines.push(BodyLine::Rule("this case cannot be read".into()));
+        builder.wide(&[words(problem, Tone::Note)]);
+    }
+    if let Some(tool_use) = &compared.tools {
+        builder.tools(tool_use);
+    }
+    let mut turns = Vec::new();
+    for turn in &compared.turns {
+        turns.push(TurnLines { turn: turn.turn, line: builder.lines.len(), status: turn.status });
+        if compared.turns.len() > 1 {
+            builder.lines.push(BodyLine::Turn(format!("turn {}", turn.turn + 1), turn.status));
+        }
+        builder.turn = turn.turn;
+        builder.compare(turn, compared.has_run);
+    }
+    if let Some((expected, actual)) = &compared.states {
+        builder.states(expected.as_ref(), actual.as_ref());
+    }
+    Body { lines: builder.lines, side_by_side, turns, pieces: builder.pieces, ..Body::default() }
+}
+
+/// Rows of a case that has not run: only the expected side, without marks of differences.
+fn one_sided(rows: Vec<Row>) -> Vec<Row> {
+    calm(rows).into_iter().map(|row| Row { right: None, ..row }).collect()
+}
+
+/// Removes the marks of differences from rows.
+fn calm(rows: Vec<Row>) -> Vec<Row> {
+    let plain = |line: Line| line.into_iter().map(|span| Span { changed: false, ..span }).collect();
+    let row = |row: Row| Row { mark: "", left: row.left.map(plain), right: row.right.map(plain), ..row };
+    rows.into_iter().map(row).collect()
+}
+
+/// Responses in the form of calls, by which they are aligned: the agent is the name, the text the argument.
+fn as_calls(responses: &[IntermediateResponse]) -> Vec<ToolCall> {
+    let call = |response: &IntermediateResponse| {
+        let text = [("text".to_string(), Value::from(response.text()))];
+        ToolCall::new(response.author.clone(), Some(text.into_iter().collect()))
+    };
+    responses.iter().map(call).collect()
+}
+
+/// Whether calls and responses are identical and no event has an error. Intermediate responses are compared if some are
+/// expected.
+fn is_identical(expected: Option<&Invocation>, actual: Option<&Invocation>) -> bool {
+    let (Some(expected), Some(actual)) = (expected, actual) else { return false };
+    let (left, right) = (expected.calls(), actual.calls());
+    let same_calls =
+        left.len() == right.len() && left.iter().zip(&right).all(|(e, a)| calls_equal(e, a, false));
+    let has_errors = actual.model_errors().next().is_some();
+    same_calls
+        && !has_errors
+        && expected.trajectory.is_known()
+        && actual.trajectory.is_known()
+        && shown_response(expected) == shown_response(actual)
+        && has_expected_intermediate(expected, actual)
+}
+
+fn has_expected_intermediate(expected: &Invocation, actual: &Invocation) -> bool {
+    let expected = expected.intermediate_responses();
+    let texts = |responses: &[IntermediateResponse]| -> Vec<(String, String)> {
+        responses.iter().map(|one| (one.author.clone(), one.text())).collect()
+    };
+    expected.is_empty() || texts(&expected) == texts(&actual.intermediate_responses())
+}
+
+struct Builder {
+    lines: Vec<BodyLine>,
+    width: usize,
+    side_by_side: bool,
+    differences_only: bool,
+    /// The current turn, from 0.
+    turn: usize,
+    pieces: Vec<PieceLine>,
+}
+
+fn words(text: &str, tone: Tone) -> Span {
+    Span { text: clean_line(text).into_owned(), tone, changed: false }
+}
+
+impl Builder {
+    fn compare(&mut self, turn: &ComparedTurn, has_run: bool) {
+        let (expected, actual) = (turn.expected.as_ref(), turn.actual.as_ref());
+        if let Some(either) = expected.or(actual) {
+            let first = self.lines.len();
+            self.user(&either.user.shown_text());
+            self.shorten(first, has_run);
+        }
+        if has_run && actual.is_none() {
+            self.note("the agent did not reach this turn");
+        }
+        if self.differences_only && is_identical(expected, actual) {
+            return self.note("identical on both sides");
+        }
+        self.calls(expected, actual);
+        self.intermediate(expected, actual);
+        self.response(expected, actual);
+        self.notes_on(actual);
+    }
+
+    /// How the calls of tools were answered, what is missing, and which stubs were not used.
+    fn tools(&mut self, tool_use: &ToolUse) {
+        self.note(&tool_use.counts().words());
+        for missing in &tool_use.missing {
+            self.wide(&[words(&format!("turn {}: {}", missing.turn, missing.why), Tone::Note)]);
+        }
+        if !tool_use.unused.is_empty() {
+            let lines: Vec<String> = tool_use.unused.iter().map(usize::to_string).collect();
+            self.note(&format!(
+                "lines of the stubs for this case that answered no call: {}",
+                lines.join(", ")
+            ));
+        }
+    }
+
+    fn piece(&mut self, piece: Piece, line: usize) {
+        self.pieces.push(PieceLine { piece, turn: self.turn, line });
+    }
+
+    fn wide(&mut self, line: &[Span]) {
+        self.lines.extend(wrap_line(line, self.width.saturating_sub(2)).into_iter().map(BodyLine::Wide));
+    }
+
+    fn note(&mut self, text: &str) {
+        self.wide(&[words(text, Tone::Faint)]);
+    }
+
+    fn user(&mut self, text: &str) {
+        for (at, line) in text.lines().enumerate() {
+            let head = if at == 0 { "user  " } else { "      " };
+            self.wide(&[words(head, Tone::Faint), words(line, Tone::Plain)]);
+        }
+    }
+
+    /// Cuts the user message to [`USER_LINES`] lines, and adds a note if it was cut.
+    fn shorten(&mut self, first: usize, has_run: bool) {
+        let more = (self.lines.len() - first).saturating_sub(USER_LINES);
+        if more > 0 {
+            self.lines.truncate(first + USER_LINES);
+            let all = match has_run {
+                true => format!("; {} shows them all", TIMELINE.key()),
+                false => String::new(),
+            };
+            self.note(&format!("… and {more} more lines{all}"));
+        }
+    }
+
+    /// Adds the aligned calls of both sides.
+    fn calls(&mut self, expected: Option<&Invocation>, actual: Option<&Invocation>) {
+        let calls = |turn: Option<&Invocation>| {
+            turn.map(|turn| turn.calls().into_iter().cloned().collect::<Vec<_>>()).unwrap_or_default()
+        };
+        let (left, right) = (calls(expected), calls(actual));
+        let (left, right): (Vec<_>, Vec<_>) = (left.iter().collect(), right.iter().collect());
+        self.lines.push(BodyLine::Rule("tool calls".into()));
+        let alignment = align(&left, &right);
+        match actual {
+            None if left.is_empty() => self.note("no calls are expected"),
+            None => drop(self.rows(&one_sided(call_rows(&alignment, &left, &right)))),
+            Some(turn) if !turn.trajectory.is_known() => {
+                self.unknown_calls(turn, &alignment, (&left, &right))
+            }
+            Some(_) if alignment.pairs.is_empty() && expected.is_some_and(expects_unknown_calls) => {
+                self.note("no calls");
+            }
+            Some(_) if alignment.pairs.is_empty() => self.note("no calls, none expected"),
+            Some(_) if expected.is_none_or(expects_unknown_calls) => {
+                drop(self.rows(&calm(call_rows(&alignment, &left, &right))));
+            }
+            Some(_) => {
+                let rows = self.shown(call_rows(&alignment, &left, &right));
+                let heading = self.lines.len() - 1;
+                let starts = self.rows(&rows);
+                let found = call_pieces(&alignment, &rows, &left, &right);
+                if found.len() > 1 {
+                    self.piece(Piece::Calls, heading);
+                }
+                found.into_iter().for_each(|(piece, row)| self.piece(piece, starts[row]));
+            }
+        }
+        if alignment.coarse {
+            self.note("too many calls to align: paired by position");
+        }
+        let is_reported = actual.is_none_or(|turn| turn.trajectory.is_known());
+        if is_reported && expected.is_some_and(|turn| turn.trajectory == Trajectory::Unknown) {
+            self.note(match expected.is_some_and(|turn| turn.is_data) {
+                true => "the row does not say which calls are expected; they are not scored",
+                false => "the file specifies no expected calls; ADK treats this as an empty list",
+            });
+        }
+        if expected.is_none() && actual.is_some() {
+            self.note("this turn has no expected side: it is by a simulated user, or not in the file");
+        }
+    }
+
+    /// Adds calls of which not all are known: none is marked as missing.
+    fn unknown_calls(
+        &mut self,
+        actual: &Invocation,
+        alignment: &Alignment,
+        (left, right): (&[&ToolCall], &[&ToolCall]),
+    ) {
+        match (left.is_empty(), right.is_empty()) {
+            (true, true) => {}
+            (false, true) => drop(self.rows(&one_sided(call_rows(alignment, left, right)))),
+            _ => drop(self.rows(&calm(call_rows(alignment, left, right)))),
+        }
+        self.note(match actual.calls().is_empty() {
+            true => "the agent does not report its tool calls; they are not scored",
+            false => "the agent reports only some of its tool calls; they are not scored",
+        });
+    }
+
+    /// Adds the intermediate responses, each under its agent. Where none is expected, none is marked as extra.
+    fn intermediate(&mut self, expected: Option<&Invocation>, actual: Option<&Invocation>) {
+        let side = |turn: Option<&Invocation>| -> Vec<IntermediateResponse> {
+            turn.map(Invocation::intermediate_responses).unwrap_or_default()
+        };
+        let (expected, is_reached, actual) = (side(expected), actual.is_some(), side(actual));
+        if expected.is_empty() && actual.is_empty() {
+            return;
+        }
+        self.lines.push(BodyLine::Rule("intermediate responses".into()));
+        let (left, right) = (as_calls(&expected), as_calls(&actual));
+        let (left, right): (Vec<_>, Vec<_>) = (left.iter().collect(), right.iter().collect());
+        let rows = call_rows(&align(&left, &right), &left, &right);
+        let heading = self.lines.len() - 1;
+        match (is_reached, expected.is_empty()) {
+            (false, _) => drop(self.rows(&one_sided(rows))),
+            (true, true) => drop(self.rows(&calm(rows))),
+            (true, false) => {
+                let rows = self.shown(rows);
+                self.rows(&rows);
+                if left != right {
+                    self.piece(Piece::Intermediate, heading);
+                }
+            }
+        }
+    }
+
+    /// Adds the responses, compared word by word.
+    fn response(&mut self, expected: Option<&Invocation>, actual: Option<&Invocation>) {
+        self.lines.push(BodyLine::Rule("response".into()));
+        if let Some(words) = actual.and_then(|turn| turn.end.words()) {
+            self.note(words);
+        }
+        let text = |turn: Option<&Invocation>| turn.map(shown_response).unwrap_or_default();
+        let diff = diff_words(&text(expected), &text(actual));
+        match actual {
+            None => drop(self.rows(&one_sided(text_rows(&diff_words(&text(expected), &text(expected)))))),
+            Some(_) if expected.is_none() => drop(self.rows(&calm(text_rows(&diff)))),
+            Some(_) => {
+                let rows = self.shown(text_rows(&diff));
+                let changed = |line: &Line| line.iter().any(|span| span.changed);
+                let differs = |row: &Row| row.left.iter().chain(&row.right).any(changed);
+                let first = rows.iter().position(differs).unwrap_or(0);
+                let starts = self.rows(&rows);
+                if text(expected) != text(actual) {
+                    self.piece(Piece::Response, starts.get(first).copied().unwrap_or(0));
+                }
+            }
+        }
+        if diff.coarse {
+            self.note("too long for a comparison by words: compared by lines");
+        }
+    }
+
+    /// The rows to show: all, or only those that differ.
+    fn shown(&self, rows: Vec<Row>) -> Vec<Row> {
+        if self.differences_only { without_equal(rows) } else { rows }
+    }
+
+    /// Adds rows, side by side or stacked. Returns the index of the first line of each row.
+    fn rows(&mut self, rows: &[Row]) -> Vec<usize> {
+        match self.side_by_side {
+            true => self.pairs(rows),
+            false => self.stacked(rows),
+        }
+    }
+
+    fn pairs(&mut self, rows: &[Row]) -> Vec<usize> {
+        let (left, right) = columns(self.width);
+        let first = self.lines.len();
+        let wrapped = wrap_rows(rows, left, right);
+        let begins = wrapped.iter().enumerate().filter(|(_, visual)| !visual.continued);
+        let starts = begins.map(|(at, _)| first + at).collect();
+        self.lines.extend(wrapped.into_iter().map(|visual| BodyLine::Pair {
+            mark: if visual.continued { "" } else { rows[visual.row].mark },
+            left: visual.left,
+            right: visual.right,
+        }));
+        starts
+    }
+
+    fn stacked(&mut self, rows: &[Row]) -> Vec<usize> {
+        let width = self.width.saturating_sub(3);
+        let mut starts = Vec::new();
+        for row in rows {
+            starts.push(self.lines.len());
+            let same = row.left == row.right;
+            let changed = |line: &Line| line.iter().any(|span| span.changed);
+            let sides = [(&row.left, "-"), (&row.right, if same { "" } else { "+" })];
+            let sides = if same { &sides[1..] } else { &sides[..] };
+            let mut first = row.mark;
+            for (line, sign) in sides {
+                let Some(line) = line else { continue };
+                let sign = if changed(line) || !first.is_empty() { sign } else { &"" };
+                let mark = if first.is_empty() { sign } else { first };
+                for (at, piece) in wrap_line(line, width).into_iter().enumerate() {
+                    let mark = if at == 0 { mark } else { "" };
+                    self.lines.push(BodyLine::Pair { mark, left: piece, right: Vec::new() });
+                }
+                first = "";
+            }
+        }
+        starts
+    }
+
+    /// Adds the session state, compared key by key like the arguments of a call.
+    fn states(&mut self, expected: Option<&Value>, actual: Option<&Value>) {
+        let side = |state: &Value| ToolCall::new("state", state.as_object().cloned());
+        let (expected, actual) = (expected.map(side), actual.map(side));
+        self.lines.push(BodyLine::Rule("session state".into()));
+        let (left, right): (Vec<_>, Vec<_>) = (expected.iter().collect(), actual.iter().collect());
+        let rows = call_rows(&align(&left, &right), &left, &right);
+        match right.is_empty() {
+            true => {
+                self.rows(&one_sided(rows));
+                self.note("the agent did not report its session state");
+            }
+            false => drop(self.rows(&rows)),
+        }
+    }
+
+    /// Adds the errors that the model reported.
+    fn notes_on(&mut self, actual: Option<&Invocation>) {
+        for error in actual.into_iter().flat_map(Invocation::model_errors) {
+            self.wide(&[words("the model reported  ", Tone::Faint), words(&error.text(), Tone::Note)]);
+        }
+    }
+}
+
+/// The widths of the two columns: `width` without the gutter (2 columns) and the separator (3).
+pub(crate) fn columns(width: usize) -> (usize, usize) {
+    let room = width.saturating_sub(2 + 3);
+    (room / 2, room - room / 2)
+}
+/// Whether the turn is of a data set's row that does not contain the expected calls.
+fn expects_unknown_calls(expected: &Invocation) -> bool {
+    expected.is_data && !expected.trajectory.is_known()
+}
+
+/// The response as displayed, with labels for parts that are not text.
+pub(crate) fn shown_response(turn: &Invocation) -> String {
+    turn.final_response.as_ref().map(Content::shown_text).unwrap_or_default()
+}

@@ -1,0 +1,15 @@
+//! The lines of one case: expected and actual side by side, timeline, judges, metrics.
+
+pub mod body;
+pub mod body_data;
+pub mod compare;
+pub mod draw_lines;
+pub mod judged;
+pub mod pieces;
+pub mod refresh;
+pub mod timeline;
+pub mod verdict;
+pub mod view;
+pub mod strip;
+pub mod title;
+pub mod movement;

@@ -1,0 +1,234 @@
+//! Opening a case, and building the lines that are shown of it.
+
+use crate::domain::{Attempt, EndedAttempt, Query, Status};
+use crate::explorer::case_list::listing;
+use crate::explorer::shared::case_lines::{Body, BodyKey, BodyView, CaseMode, Compared, PieceLine};
+use crate::explorer::shared::case_ref::CaseRef;
+use crate::explorer::shared::case_screen::{CaseOrigin, CaseScreen, TriageScreen};
+use crate::explorer::shared::context::Context;
+use crate::explorer::shared::effect::{Effect, ResultEffect};
+use crate::explorer::shared::layout::inside;
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::outcomes::CaseOutcome;
+use crate::explorer::shared::screen::layout;
+use crate::explorer::shown_case::body::{build_body, is_large, is_slow_to_relax};
+use crate::explorer::shown_case::body_data::{compared, not_run};
+use crate::explorer::shown_case::draw_lines;
+use crate::metrics::relaxation;
+use std::sync::Arc;
+
+/// Opens a case at its worst attempt.
+pub(crate) fn open(model: &mut Model, case: CaseRef, from: CaseOrigin) {
+    let shown = CaseScreen { from, ..view_of(model, case) };
+    match from {
+        CaseOrigin::Queue => model.show(TriageScreen(shown)),
+        CaseOrigin::List | CaseOrigin::Run => model.show(shown),
+    }
+    if let Some(at) = model.view.browse.visible.iter().position(|other| *other == case) {
+        model.view.browse.cursor = at;
+    }
+}
+
+/// Opens a case at the attempt with this number, or at its worst attempt if there is none with the number.
+pub(crate) fn open_at(model: &mut Model, case: CaseRef, number: u32, from: CaseOrigin) {
+    open(model, case, from);
+    let attempts = model.view.outcomes.get(case).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
+    let Some(at) = attempts.iter().position(|attempt| attempt.key.attempt == number) else { return };
+    let turn = attempts[at].first_failed_turn.unwrap_or(0);
+    if let Some(case) = model.open_case_mut() {
+        (case.attempt, case.turn, case.seeks_turn) = (at, turn, true);
+    }
+}
+
+/// Creates the state for a case, at its worst attempt and the first turn in it that did not pass.
+pub(crate) fn view_of(model: &Model, case: CaseRef) -> CaseScreen {
+    let outcome = model.view.outcomes.get(case);
+    let attempt = outcome.map_or(0, CaseOutcome::worst_position);
+    let turn = outcome.and_then(|o| o.attempts.get(attempt)?.first_failed_turn).unwrap_or(0);
+    let file = model.file(case.set);
+    let turns = file.and_then(|file| file.case(case.index).ok()).map_or(1, |case| case.turns().len());
+    CaseScreen {
+        at: case,
+        attempt,
+        turn,
+        turns,
+        mode: CaseMode::Compare,
+        differences_only: false,
+        scroll: 0,
+        beside_scroll: 0,
+        seeks_turn: true,
+        piece: None,
+        body: None,
+        key: None,
+        suggestion: None,
+        from: CaseOrigin::List,
+    }
+}
+
+/// Scrolls to the current turn, and makes its first difference the current one.
+pub(crate) fn show_turn(model: &mut Model) {
+    let page = page(model);
+    // A turn that was run alone has lines of another attempt. They are scrolled to once they are built.
+    let is_current = wanted(model).is_none();
+    if let Some(case) = model.shown_case_mut() {
+        case.seeks_turn = !is_current;
+        let Some(body) = case.body.clone().filter(|_| is_current) else { return };
+        let lines = body.lines_of(case.turn);
+        let last = body.lines.len().saturating_sub(page);
+        if !(lines.start >= case.scroll && lines.end <= case.scroll + page) {
+            case.scroll = lines.start.min(last);
+        }
+        let is_in_turn = |piece: &PieceLine| piece.turn == case.turn;
+        if !case.current_piece().is_some_and(is_in_turn) {
+            case.piece = body.pieces.iter().position(is_in_turn);
+        }
+        let line = case.current_piece().map(|piece| piece.line);
+        if let Some(line) = line.filter(|line| !(case.scroll..case.scroll + page).contains(line)) {
+            case.scroll = line.saturating_sub(page * 2 / 3).min(last);
+        }
+    }
+}
+
+/// Number of visible lines of the main pane.
+pub(crate) fn page(model: &Model) -> usize {
+    usize::from(draw_lines::lines_area(model, &layout(model)).height)
+}
+
+/// Which lines the case screen or the preview shows, and their size.
+fn shown_view(model: &Model, case: &CaseScreen) -> BodyView {
+    let areas = layout(model);
+    if model.is_on(Context::Browse) {
+        return BodyView::comparison(usize::from(inside(areas.panel).width));
+    }
+    BodyView {
+        width: usize::from(inside(areas.main).width),
+        beside: draw_lines::is_wide(&areas).then(|| usize::from(inside(areas.panel).width)),
+        mode: case.mode,
+        differences_only: case.differences_only,
+    }
+}
+
+/// Key of the lines that should be shown; `None` if they are up to date.
+pub(crate) fn wanted(model: &Model) -> Option<BodyKey> {
+    let case = model.shown_case()?;
+    let outcome = model.view.outcomes.get(case.at);
+    let attempt = model.shown_attempt();
+    let run_id = outcome.map(|outcome| outcome.run.id.clone()).unwrap_or_default();
+    let alone = attempt.filter(|attempt| attempt.turn.is_some());
+    let key = BodyKey {
+        of: (case.at.set, case.at.index, run_id, attempt.map_or(0, |attempt| attempt.key.attempt)),
+        alone: alone.map(|attempt| (case.turn, attempt.started.clone())),
+        read: model.view.sets[case.at.set].loaded,
+        view: shown_view(model, case),
+        verdicts: model.verdicts_version,
+    };
+    (case.key.as_ref() != Some(&key)).then_some(key)
+}
+
+/// Rebuilds the lines if they are out of date: immediately if the attempt is small, otherwise in the background.
+pub(crate) fn refresh_body(model: &mut Model) -> Option<Effect> {
+    let key = wanted(model)?;
+    match model.shown_attempt().cloned() {
+        Some(attempt) if attempt.is_slow() => {
+            is_new(model, &key).then_some(Effect::Results(ResultEffect::ReadAttempt(key, attempt)))
+        }
+        Some(attempt) => refresh_with(model, key, &attempt, attempt.read()),
+        None => {
+            let case = model.shown_case()?;
+            let compared = not_run(model, case)?;
+            build(model, key, compared)
+        }
+    }
+}
+
+/// Handles the attempt that was read for the lines of `key`. Replies for other lines are dropped.
+pub(crate) fn attempt_read(
+    model: &mut Model,
+    key: BodyKey,
+    read: Result<Arc<Attempt>, String>,
+) -> Option<Effect> {
+    if model.view.awaited_body.as_ref() != Some(&key) {
+        return None;
+    }
+    model.view.awaited_body = None;
+    if wanted(model).as_ref() != Some(&key) {
+        return None;
+    }
+    let attempt = model.shown_attempt().cloned()?;
+    refresh_with(model, key, &attempt, read)
+}
+
+fn refresh_with(
+    model: &mut Model,
+    key: BodyKey,
+    ended: &EndedAttempt,
+    read: Result<Arc<Attempt>, String>,
+) -> Option<Effect> {
+    let case = model.shown_case()?;
+    let compared = compared(model, case, ended, read.clone());
+    let is_failed = ended.status == Status::Failed && !is_slow_to_relax(&compared);
+    let relaxed = read.ok().filter(|_| is_failed).and_then(|attempt| relaxation(&attempt));
+    if let Some(case) = model.shown_case_mut() {
+        case.suggestion = relaxed;
+    }
+    build(model, key, compared)
+}
+
+fn build(model: &mut Model, key: BodyKey, compared: Compared) -> Option<Effect> {
+    if is_large(&compared) {
+        return is_new(model, &key)
+            .then(|| Effect::Results(ResultEffect::BuildBody(key, Arc::new(compared))));
+    }
+    let body = build_body(&compared, key.view);
+    put_body(model, key, Arc::new(body));
+    None
+}
+
+/// Marks the lines of `key` as requested. Returns false if they already were.
+fn is_new(model: &mut Model, key: &BodyKey) -> bool {
+    model.view.awaited_body.replace(key.clone()).as_ref() != Some(key)
+}
+
+/// Shows lines that were built in the background. Replies for other lines are dropped.
+pub(crate) fn body_built(model: &mut Model, key: BodyKey, body: Arc<Body>) {
+    if model.view.awaited_body.as_ref() == Some(&key) {
+        put_body(model, key, body);
+    }
+}
+
+fn put_body(model: &mut Model, key: BodyKey, body: Arc<Body>) {
+    model.view.awaited_body = None;
+    let Some(case) = model.shown_case_mut() else { return };
+    let chosen = case.current_piece().cloned();
+    let is_chosen = |piece: &PieceLine| {
+        chosen.as_ref().is_some_and(|chosen| (&chosen.piece, chosen.turn) == (&piece.piece, piece.turn))
+    };
+    let turn = case.turn;
+    let same = body.pieces.iter().position(is_chosen);
+    case.piece = same.or_else(|| body.pieces.iter().position(|piece| piece.turn == turn));
+    case.body = Some(body);
+    case.key = Some(key);
+    if std::mem::take(&mut case.seeks_turn) {
+        case.scroll = 0;
+        show_turn(model);
+    }
+    let page = page(model);
+    if let Some(case) = model.shown_case_mut() {
+        let lines = case.body.as_ref().map_or(0, |body| body.lines.len());
+        case.scroll = case.scroll.min(lines.saturating_sub(page));
+    }
+}
+
+/// Opens any case of the workspace: lists its set, and clears the filter if it hides the case.
+pub(crate) fn go_to(model: &mut Model, case: CaseRef) {
+    if let Some(node) = listing::node_of_set(model, case.set) {
+        listing::choose_node(model, node);
+    }
+    if !model.view.browse.visible.contains(&case) && model.view.browse.narrowing.is_some() {
+        listing::narrow(model, None);
+    }
+    if !model.view.browse.visible.contains(&case) {
+        listing::set_filter(model, String::new(), Query::default());
+    }
+    open(model, case, CaseOrigin::List);
+}

@@ -1,0 +1,198 @@
+//! Turns, attempts and tabs in the border of the case screen.
+
+use crate::domain::{EndedAttempt, Status};
+use crate::explorer::shared::case_lines::CaseMode;
+use crate::explorer::shared::case_screen::CaseScreen;
+use crate::explorer::shared::command_names::{
+    COMPARE_TAB, CommandName, JUDGES, LEFT, METRICS_TAB, NEXT_ATTEMPT, PREVIOUS_ATTEMPT, RIGHT, TIMELINE,
+};
+use crate::explorer::shared::model::Model;
+use crate::explorer::shared::theme::{Role, Theme};
+use crate::explorer::widgets::text::put;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use std::sync::Arc;
+use unicode_width::UnicodeWidthStr;
+
+/// Maximum number of columns reserved for the attempts.
+const ATTEMPTS_WIDTH: usize = 40;
+/// Width in columns from which all tabs show their names. On narrower screens only the current one does.
+const NAMED_TABS_FROM: u16 = 48;
+
+/// A turn or an attempt: its label, its status, and whether it is the current one.
+struct Item {
+    label: String,
+    status: Option<Status>,
+    is_current: bool,
+}
+
+impl Item {
+    fn words(&self) -> String {
+        let glyph = self.status.map_or(" ", Status::glyph);
+        let mark = if self.is_current { "▸" } else { " " };
+        format!("{mark}{}{glyph} ", self.label)
+    }
+}
+
+/// Draws turns and attempts into the upper border. If not all of them fit, those around the current one are shown,
+/// and "…" marks the rest.
+pub(crate) fn turns_and_attempts(
+    model: &Model,
+    case: &CaseScreen,
+    area: Rect,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
+    let (mut x, y, end) = (area.x + 2, area.y, area.right().saturating_sub(2));
+    let attempts = attempts(model, case);
+    let kept =
+        if attempts.is_empty() { 0 } else { width_of(&attempts_name(), &attempts).min(ATTEMPTS_WIDTH) };
+    let turns = turns(model, case);
+    let room = usize::from(end.saturating_sub(x)).saturating_sub(kept);
+    if !turns.is_empty() {
+        let name = format!("turns {} {}", key_sign(&LEFT), key_sign(&RIGHT));
+        x += put_items(&name, &turns, Rect::new(x, y, room as u16, 1), theme, buffer);
+    }
+    if !attempts.is_empty() {
+        let left = end.saturating_sub(x);
+        put_items(&attempts_name(), &attempts, Rect::new(x, y, left, 1), theme, buffer);
+    }
+}
+
+/// The first key of a command. Arrow keys are shown as arrows.
+fn key_sign(command: &'static CommandName) -> &'static str {
+    match command.key() {
+        "left" => "←",
+        "right" => "→",
+        key => key,
+    }
+}
+
+fn attempts_name() -> String {
+    format!("attempts {} {}", PREVIOUS_ATTEMPT.key(), NEXT_ATTEMPT.key())
+}
+
+fn turns(model: &Model, case: &CaseScreen) -> Vec<Item> {
+    let count = model.turns_shown();
+    let status = |turn: usize| {
+        let turns = case.body.as_ref().map(|body| &body.turns[..]).unwrap_or_default();
+        turns.iter().find(|one| one.turn == turn).and_then(|one| one.status)
+    };
+    let item = |turn: usize| Item {
+        label: (turn + 1).to_string(),
+        status: status(turn),
+        is_current: turn == case.turn,
+    };
+    if count > 1 { (0..count).map(item).collect() } else { Vec::new() }
+}
+
+fn attempts(model: &Model, case: &CaseScreen) -> Vec<Item> {
+    let all = model.view.outcomes.get(case.at).map(|outcome| &outcome.attempts[..]).unwrap_or_default();
+    let letters = trajectory_letters(all);
+    let item = |(at, attempt): (usize, &Arc<EndedAttempt>)| Item {
+        label: letters.get(at).cloned().unwrap_or_default(),
+        status: Some(attempt.status),
+        is_current: at == case.attempt,
+    };
+    if all.len() > 1 { all.iter().enumerate().map(item).collect() } else { Vec::new() }
+}
+
+/// A letter for each attempt: attempts with the same trajectory have the same. Empty if all have the same.
+fn trajectory_letters(attempts: &[Arc<EndedAttempt>]) -> Vec<String> {
+    let mut seen: Vec<u64> = Vec::new();
+    let places: Vec<usize> = attempts
+        .iter()
+        .map(|attempt| match seen.iter().position(|known| *known == attempt.trajectory) {
+            Some(at) => at,
+            None => {
+                seen.push(attempt.trajectory);
+                seen.len() - 1
+            }
+        })
+        .collect();
+    let letter = |at: &usize| match u8::try_from(*at).ok().filter(|at| *at < 26) {
+        Some(at) => char::from(b'A' + at).to_string(),
+        None => (at + 1).to_string(),
+    };
+    if seen.len() > 1 { places.iter().map(letter).collect() } else { Vec::new() }
+}
+
+fn width_of(name: &str, items: &[Item]) -> usize {
+    name.width() + 2 + items.iter().map(|item| item.words().width()).sum::<usize>() + 1
+}
+
+/// Draws a name and as many items around the current one as fit. Returns the number of columns used.
+fn put_items(name: &str, items: &[Item], area: Rect, theme: &Theme, buffer: &mut Buffer) -> u16 {
+    let room = usize::from(area.width);
+    let current = items.iter().position(|item| item.is_current).unwrap_or(0);
+    let widths: Vec<usize> = items.iter().map(|item| item.words().width()).collect();
+    let left = room.saturating_sub(name.width() + 2 + 4);
+    let (mut from, mut to, mut used) = (current, current + 1, widths.get(current).copied().unwrap_or(0));
+    while from > 0 || to < items.len() {
+        let grown = match (from > 0).then(|| widths[from - 1]) {
+            Some(width) if used + width <= left => {
+                from -= 1;
+                used += width;
+                true
+            }
+            _ => false,
+        };
+        let grown = match widths.get(to) {
+            Some(width) if used + width <= left => {
+                to += 1;
+                used += width;
+                true
+            }
+            _ => grown,
+        };
+        if !grown {
+            break;
+        }
+    }
+    let mut x = area.x;
+    let mut write = |text: &str, style| {
+        let end = area.right().saturating_sub(x);
+        x += put(buffer, x, area.y, end, text, style);
+    };
+    write(&format!(" {name}"), theme.style(Role::Faint));
+    write(if from > 0 { "…" } else { " " }, theme.style(Role::Faint));
+    for item in &items[from..to] {
+        let style = match (item.is_current, item.status) {
+            (_, Some(status)) => theme.status(status),
+            (true, None) => theme.style(Role::Title),
+            (false, None) => theme.style(Role::Faint),
+        };
+        write(&item.words(), style);
+    }
+    if to < items.len() {
+        write("… ", theme.style(Role::Faint));
+    }
+    x - area.x
+}
+
+/// The last key of the command that shows a tab. By default this is the number.
+fn tab_key(tab: CaseMode) -> &'static str {
+    let command = match tab {
+        CaseMode::Compare => &COMPARE_TAB,
+        CaseMode::Timeline => &TIMELINE,
+        CaseMode::Judged => &JUDGES,
+        CaseMode::Metrics => &METRICS_TAB,
+    };
+    command.keys().last().copied().unwrap_or_default()
+}
+
+/// Draws the tabs into the lower border.
+pub(crate) fn tabs(mode: CaseMode, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let y = area.bottom().saturating_sub(1);
+    let mut x = area.x + 2;
+    for (tab, name) in CaseMode::TABS {
+        let key = tab_key(tab);
+        let is_current = tab == mode;
+        let role = if is_current { Role::Title } else { Role::Faint };
+        let words = match is_current || area.width >= NAMED_TABS_FROM {
+            true => format!(" {key} {name} "),
+            false => format!(" {key} "),
+        };
+        x += put(buffer, x, y, area.right().saturating_sub(x + 1), &words, theme.style(role));
+    }
+}

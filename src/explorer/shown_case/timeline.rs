@@ -1,0 +1,108 @@
+//! The timeline of an attempt: messages, calls and tool responses in order.
+
+use crate::diff::{Span, Tone, wrap_line};
+use crate::domain::{Invocation, ModelError, Part, clean_line, value_text};
+use crate::explorer::shared::case_lines::{Body, BodyLine, ComparedTurn, TurnLines};
+use serde_json::Value;
+
+/// Builds the events of all turns.
+pub(crate) fn timeline(turns: &[ComparedTurn], width: usize) -> Body {
+    let mut events = Events { lines: Vec::new(), width };
+    let mut starts = Vec::new();
+    for turn in turns {
+        starts.push(TurnLines { turn: turn.turn, line: events.lines.len(), status: turn.status });
+        if turns.len() > 1 {
+            events.lines.push(BodyLine::Turn(format!("turn {}", turn.turn + 1), turn.status));
+        }
+        match &turn.actual {
+            Some(actual) => events.of(actual),
+            None => events.note("this turn was not reached"),
+        }
+    }
+    Body { lines: events.lines, turns: starts, ..Body::default() }
+}
+
+struct Events {
+    lines: Vec<BodyLine>,
+    width: usize,
+}
+
+fn words(text: &str, tone: Tone) -> Span {
+    Span { text: clean_line(text).into_owned(), tone, changed: false }
+}
+
+/// The beginning of a line: when, and which agent.
+fn head(at: Option<f64>, author: &str) -> [Span; 3] {
+    let at = at.map_or("      ".into(), |at| format!("{at:>5.2}s"));
+    [words(&at, Tone::Faint), words(" ", Tone::Plain), words(author, Tone::Key)]
+}
+
+impl Events {
+    fn wide(&mut self, line: &[Span]) {
+        self.lines.extend(wrap_line(line, self.width.saturating_sub(2)).into_iter().map(BodyLine::Wide));
+    }
+
+    fn note(&mut self, text: &str) {
+        self.wide(&[words(text, Tone::Faint)]);
+    }
+
+    /// Adds the errors that the model reported.
+    fn errors<'a>(&mut self, errors: impl IntoIterator<Item = &'a ModelError>) {
+        for error in errors {
+            let mut line = head(error.at, &error.author).to_vec();
+            line.push(words(&format!("  the model reported {}", error.text()), Tone::Note));
+            self.wide(&line);
+        }
+    }
+
+    fn of(&mut self, turn: &Invocation) {
+        for (at, line) in turn.user.shown_text().lines().enumerate() {
+            let head = if at == 0 { "user  " } else { "      " };
+            self.wide(&[words(head, Tone::Faint), words(line, Tone::Plain)]);
+        }
+        let Some(events) = turn.trajectory.events() else {
+            return self.note("the calls are recorded, the events are not");
+        };
+        if events.is_empty() && turn.reported_errors.is_empty() {
+            self.note("the agent sent no events with content");
+        }
+        for event in events {
+            let head = head(event.at, &event.author);
+            let content = event.content.as_ref().or(turn.final_response.as_ref());
+            for part in content.into_iter().flat_map(|content| &content.parts) {
+                let mut line = head.to_vec();
+                line.extend(part_words(part));
+                self.wide(&line);
+            }
+            self.errors(event.error.as_ref());
+        }
+        self.errors(&turn.reported_errors);
+        if let Some(end) = turn.end.words() {
+            self.note(end);
+        }
+    }
+}
+
+fn part_words(part: &Part) -> Vec<Span> {
+    if let Some(call) = &part.call {
+        let args = call.args.clone().map(Value::Object);
+        let args = args.map(|args| value_text(&args)).unwrap_or_default();
+        return vec![
+            words("  calls ", Tone::Faint),
+            words(&call.name, Tone::Tool),
+            words(" ", Tone::Plain),
+            words(&args, Tone::Value),
+        ];
+    }
+    if let Some(response) = &part.response {
+        return vec![
+            words("  ← ", Tone::Faint),
+            words(&response.name, Tone::Tool),
+            words(" ", Tone::Plain),
+            words(&value_text(&response.response), Tone::Value),
+        ];
+    }
+    let text = part.text.clone().filter(|text| !text.is_empty()).or_else(|| part.label()).unwrap_or_default();
+    let says = if part.thought { "  thinks " } else { "  says " };
+    vec![words(says, Tone::Faint), words(&text, Tone::Plain)]
+}
