@@ -76,7 +76,7 @@ impl AdkAgent {
             descriptions: OnceCell::new(),
             tidying: TaskTracker::new(),
         };
-        app.hello().await?;
+        app.check_application().await?;
         Ok(AdkAgent { app: Arc::new(app), pinned: Mutex::default() })
     }
 
@@ -94,7 +94,7 @@ impl AdkAgent {
 impl Agent for AdkAgent {
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError> {
         if opening.with_details {
-            self.app.describe().await;
+            self.app.load_descriptions().await;
         }
         let session = self.app.create_session(&opening).await?;
         if opening.pinned
@@ -117,7 +117,7 @@ impl Agent for AdkAgent {
         }
     }
 
-    async fn hello(&self) -> AgentDescription {
+    async fn describe(&self) -> AgentDescription {
         let info = self.app.info().await.unwrap_or_default();
         let root = info["rootAgentName"].as_str().map(|root| ("root agent", root.to_string()));
         AgentDescription { was_asked: true, about: root.into_iter().collect(), tools: declared(&info) }
@@ -151,7 +151,7 @@ impl AdkApp {
     }
 
     /// Requests once what the server describes of its agents: nothing if it cannot, or takes too long.
-    async fn describe(&self) {
+    async fn load_descriptions(&self) {
         let read = async {
             let info = timeout(DESCRIBES_WITHIN, self.info()).await.ok().flatten();
             info.map(|info| AgentDescriptions::read(&info)).unwrap_or_default()
@@ -160,7 +160,7 @@ impl AdkApp {
     }
 
     /// Checks that the server serves the application.
-    async fn hello(&self) -> Result<(), AgentError> {
+    async fn check_application(&self) -> Result<(), AgentError> {
         let (status, text) = self.call(Method::GET, &["list-apps"], None).await?;
         let Some(apps) = parse_answer(&text).ok().filter(|_| status.is_success()) else {
             // Not every server lists its applications. If this one is missing, creating the session fails.

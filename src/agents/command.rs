@@ -35,7 +35,7 @@ impl CommandAgent {
         let spec = ProgramSpec { variables, ..self.spec.clone() };
         Ok(CommandSession {
             lines: ProgramLines::start(&spec)?,
-            history: said_before(&opening),
+            history: output_before(&opening),
             opening,
             state: None,
         })
@@ -93,7 +93,7 @@ impl CommandSession {
 }
 
 /// The initial history of a conversation, in the form in which it is sent with each turn.
-fn said_before(opening: &Opening) -> Vec<Value> {
+fn output_before(opening: &Opening) -> Vec<Value> {
     let said = |turn: &Invocation| {
         let prompt = json!({"role": "user", "text": turn.user.scored_text()});
         [prompt, json!({"role": "model", "text": turn.response_text()})]

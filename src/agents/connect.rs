@@ -18,7 +18,7 @@ use super::python::PythonAgent;
 use super::remote::Remote;
 use super::server::{ServedSession, Server};
 use super::sub_agent::SubAgentFolder;
-use super::tools::{Admission, Interception, PluginFolder};
+use super::tools::{AttemptRegistration, Interception, PluginFolder};
 use super::{Agent, AgentDescription, AgentError, ErrorKind, Opening, Replay, Session};
 use crate::domain::{AgentServer, AgentSpec, Protocol, SentSecrets, ServerSpec, ToolsSpec};
 use crate::process::clock::timeout;
@@ -109,7 +109,7 @@ impl Connection {
     /// The agent if it is connected and its server, if evaltrail started it, still runs.
     async fn live_agent(&mut self) -> Option<Arc<dyn Agent>> {
         let agent = self.connected.clone()?;
-        let Some(why) = agent.died().await else { return Some(agent) };
+        let Some(why) = agent.exit_error().await else { return Some(agent) };
         self.connected = None;
         self.restarts += 1;
         if self.restarts > RESTARTS {
@@ -140,7 +140,7 @@ impl Connection {
 pub async fn probe_server(spec: &AgentSpec, limit: Duration) -> Result<AgentDescription, AgentError> {
     let sent = Arc::new(sent_to(spec));
     let agent = masked(connected(spec, limit, &sent).await, &sent)?;
-    let hello = agent.hello().await;
+    let hello = agent.describe().await;
     agent.finish().await;
     Ok(hello)
 }
@@ -183,16 +183,16 @@ impl Agent for InterceptedAgent {
         })
     }
 
-    async fn admit(&self, opening: &Opening) -> Option<Admission> {
-        Some(self.interception.admit(opening).await)
+    async fn register_attempt(&self, opening: &Opening) -> Option<AttemptRegistration> {
+        Some(self.interception.register_attempt(opening).await)
     }
 
-    async fn hello(&self) -> AgentDescription {
-        self.agent.hello().await
+    async fn describe(&self) -> AgentDescription {
+        self.agent.describe().await
     }
 
-    async fn died(&self) -> Option<String> {
-        self.agent.died().await
+    async fn exit_error(&self) -> Option<String> {
+        self.agent.exit_error().await
     }
 
     async fn finish(&self) {
@@ -233,8 +233,8 @@ impl Agent for ServedAgent {
         }
     }
 
-    async fn hello(&self) -> AgentDescription {
-        self.agent.hello().await
+    async fn describe(&self) -> AgentDescription {
+        self.agent.describe().await
     }
 
     async fn load_plugins(&self) -> Result<(), AgentError> {
@@ -248,8 +248,8 @@ impl Agent for ServedAgent {
         }
     }
 
-    async fn died(&self) -> Option<String> {
-        self.server.lock().await.clone()?.died().await
+    async fn exit_error(&self) -> Option<String> {
+        self.server.lock().await.clone()?.exit_error().await
     }
 
     async fn finish(&self) {

@@ -1,6 +1,6 @@
 //! What every kind of agent provides: a connection that opens sessions, and sessions that run turns.
 
-use super::tools::Admission;
+use super::tools::AttemptRegistration;
 use super::{AgentError, TurnBudget};
 use crate::domain::{Content, Invocation, TurnEnd};
 use crate::formats::adk::Event;
@@ -19,12 +19,12 @@ pub trait Agent: Debug + Send + Sync {
     async fn open(&self, opening: Opening) -> Result<Box<dyn Session>, AgentError>;
 
     /// What the agent says about itself.
-    async fn hello(&self) -> AgentDescription {
+    async fn describe(&self) -> AgentDescription {
         AgentDescription::default()
     }
 
     /// Admits an attempt before it starts, if evaltrail sees the calls of the agent's tools: it may have to wait for others.
-    async fn admit(&self, _opening: &Opening) -> Option<Admission> {
+    async fn register_attempt(&self, _opening: &Opening) -> Option<AttemptRegistration> {
         None
     }
 
@@ -39,7 +39,7 @@ pub trait Agent: Debug + Send + Sync {
     }
 
     /// Why the agent's server has ended; `None` while it runs, and for agents without a server that evaltrail started.
-    async fn died(&self) -> Option<String> {
+    async fn exit_error(&self) -> Option<String> {
         None
     }
 

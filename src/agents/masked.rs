@@ -1,7 +1,7 @@
 //! What comes from an agent, without the secrets that were sent to it. Everything that an agent sends passes here before it
 //! is scored, stored, sent to a judge or shown.
 
-use super::tools::Admission;
+use super::tools::AttemptRegistration;
 use super::{Agent, AgentDescription, AgentError, OnEvent, Opening, Session, Turn, TurnOutcome};
 use crate::domain::{AgentSpec, Content, Part, Secrets, SentSecrets};
 use crate::formats::adk::Event;
@@ -53,8 +53,8 @@ impl Agent for MaskedAgent {
         Ok(Box::new(MaskedSession { session, id, sent: self.sent.clone() }))
     }
 
-    async fn hello(&self) -> AgentDescription {
-        let mut hello = self.agent.hello().await;
+    async fn describe(&self) -> AgentDescription {
+        let mut hello = self.agent.describe().await;
         let secrets = self.sent.now();
         hello.about.iter_mut().for_each(|(_, words)| secrets.mask_text(words));
         for (tool, arguments) in &mut hello.tools {
@@ -64,8 +64,8 @@ impl Agent for MaskedAgent {
         hello
     }
 
-    async fn admit(&self, opening: &Opening) -> Option<Admission> {
-        self.agent.admit(opening).await
+    async fn register_attempt(&self, opening: &Opening) -> Option<AttemptRegistration> {
+        self.agent.register_attempt(opening).await
     }
 
     async fn load_plugins(&self) -> Result<(), AgentError> {
@@ -76,8 +76,8 @@ impl Agent for MaskedAgent {
         masked_error(&self.sent, self.agent.explain(error).await)
     }
 
-    async fn died(&self) -> Option<String> {
-        self.agent.died().await.map(|why| self.sent.mask(&why))
+    async fn exit_error(&self) -> Option<String> {
+        self.agent.exit_error().await.map(|why| self.sent.mask(&why))
     }
 
     async fn finish(&self) {
@@ -102,7 +102,7 @@ impl Session for MaskedSession {
             // A token may have been renewed since the turn began.
             let secrets = sent.now();
             match event.partial {
-                true => streamed.hold_back(&secrets, &mut event),
+                true => streamed.withhold(&secrets, &mut event),
                 false => streamed = StreamedText::default(),
             }
             mask_event(&secrets, &mut event);
@@ -135,7 +135,7 @@ struct StreamedText {
 }
 
 impl StreamedText {
-    fn hold_back(&mut self, secrets: &Secrets, event: &mut Event) {
+    fn withhold(&mut self, secrets: &Secrets, event: &mut Event) {
         for part in event.content.iter_mut().flat_map(|content| &mut content.parts) {
             let held = if part.thought { &mut self.thought } else { &mut self.said };
             if let Some(text) = &mut part.text {

@@ -179,7 +179,7 @@ async fn answer_among(items: &mut Items<'_>, id: &Value) -> Result<Value, AgentE
 
 #[async_trait]
 impl Agent for McpAgent {
-    async fn hello(&self) -> AgentDescription {
+    async fn describe(&self) -> AgentDescription {
         self.hello.clone()
     }
 

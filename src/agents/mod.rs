@@ -56,4 +56,4 @@ pub use error::{AgentError, ErrorKind};
 pub use http::{TemplateProbe, probe_template};
 pub use kind::{Agent, AgentDescription, DeclaredTool, OnEvent, Opening, Session, Turn, TurnOutcome};
 pub use replay::Replay;
-pub use tools::Admission;
+pub use tools::AttemptRegistration;

@@ -120,7 +120,7 @@ impl ProgramLines {
         let receiving = async {
             loop {
                 let said = tokio::select! {
-                    said = next_said(stdout, &mut budget) => said?,
+                    said = next_output(stdout, &mut budget) => said?,
                     () = left_its_output_open(&mut program.child) => None,
                 };
                 match said {
@@ -172,12 +172,12 @@ async fn left_its_output_open(child: &mut Child) {
     tokio::time::sleep(LAST_WORDS_WITHIN).await;
 }
 
-async fn next_said(
+async fn next_output(
     stdout: &mut BufReader<ChildStdout>,
     budget: &mut TurnBudget,
 ) -> Result<Option<OutputLine>, AgentError> {
     let Some(line) = next_line(stdout, budget).await? else { return Ok(None) };
-    let (said, taken) = read_said(&line, budget)?;
+    let (said, taken) = read_output(&line, budget)?;
     if !matches!(&said, OutputLine::Event(event) if event.partial) {
         budget.keep(taken + EVENT)?;
     }
@@ -211,7 +211,7 @@ async fn next_line(
 }
 
 /// Reads a line, and returns the memory that its values take, in bytes.
-fn read_said(line: &str, budget: &TurnBudget) -> Result<(OutputLine, usize), AgentError> {
+fn read_output(line: &str, budget: &TurnBudget) -> Result<(OutputLine, usize), AgentError> {
     let short: String = line.chars().take(120).collect();
     let no_json = |error| format!("the program wrote a line that is not JSON ({error}): {short}");
     let (value, taken) = budget.parse(line, no_json)?;
@@ -290,21 +290,19 @@ mod tests {
         let line =
             r#"{"response": "ok", "predicted_trajectory": [{"tool_name": "t", "tool_input": {"n": 1}}]}"#;
         let budget = TurnBudget::new(1 << 20, &Default::default());
-        let read_said = |line: &str| read_said(line, &budget).map(|(said, _)| said);
-        let Ok(OutputLine::Result(events, end)) = read_said(line) else { panic!("a result") };
+        let parsed = |line: &str| read_output(line, &budget).map(|(parsed, _)| parsed);
+        let Ok(OutputLine::Result(events, end)) = parsed(line) else { panic!("a result") };
         assert!(end.has_all_calls && end.state.is_none());
         assert_eq!(events.len(), 2);
         assert!(!events[0].is_final() && events[1].is_final());
         let asks = r#"{"response": "Which one?", "end": "interrupted"}"#;
-        assert!(matches!(read_said(asks), Ok(OutputLine::Result(_, end)) if end.end == TurnEnd::Interrupted));
-        assert!(
-            read_said(r#"{"response": "", "end": "so"}"#).is_err_and(|why| why.message.contains("\"end\""))
-        );
+        assert!(matches!(parsed(asks), Ok(OutputLine::Result(_, end)) if end.end == TurnEnd::Interrupted));
+        assert!(parsed(r#"{"response": "", "end": "so"}"#).is_err_and(|why| why.message.contains("\"end\"")));
         let blocked = r#"{"response": null, "errorCode": "SAFETY", "errorMessage": "blocked"}"#;
-        let Ok(OutputLine::Result(events, _)) = read_said(blocked) else { panic!("a result") };
+        let Ok(OutputLine::Result(events, _)) = parsed(blocked) else { panic!("a result") };
         assert_eq!(events[0].error.as_ref().unwrap().text(), "SAFETY: blocked");
-        assert!(matches!(read_said(r#"{"error": "no"}"#), Ok(OutputLine::Error(why)) if why == "no"));
-        assert!(read_said("garbage").is_err_and(|why| why.message.contains("not JSON")));
-        assert!(read_said("{}").is_err_and(|why| why.message.contains("neither")));
+        assert!(matches!(parsed(r#"{"error": "no"}"#), Ok(OutputLine::Error(why)) if why == "no"));
+        assert!(parsed("garbage").is_err_and(|why| why.message.contains("not JSON")));
+        assert!(parsed("{}").is_err_and(|why| why.message.contains("neither")));
     }
 }

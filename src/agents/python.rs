@@ -133,7 +133,7 @@ impl Workers {
 
 #[async_trait]
 impl Agent for PythonAgent {
-    async fn hello(&self) -> AgentDescription {
+    async fn describe(&self) -> AgentDescription {
         AgentDescription { was_asked: true, about: self.pool.about.clone(), tools: Vec::new() }
     }
 

@@ -159,7 +159,7 @@ impl Server {
     }
 
     /// How the server ended; `None` while it runs.
-    pub(super) async fn died(&self) -> Option<String> {
+    pub(super) async fn exit_error(&self) -> Option<String> {
         let status = self.exit_status().await?;
         Some(self.failed(&format!("the server ended with {status}")).message)
     }

@@ -3,7 +3,7 @@
 use super::Exit;
 use super::args::{AcceptArgs, AcceptOnly};
 use super::find_run::find_run;
-use super::output::{say_patch, tell};
+use super::output::{print_note, print_patch};
 use super::paths::path_word;
 use super::write::make_asking;
 use crate::diff::{Piece, accept_in_case};
@@ -34,7 +34,7 @@ pub(super) fn accept(args: AcceptArgs) -> anyhow::Result<Exit> {
         let change = formats::plan(&open.file, &edits).with_context(|| set.shown.clone())?;
         if !change.is_empty() {
             if !args.write {
-                say_patch(&unified(open.file.text(), &change, &set.shown));
+                print_patch(&unified(open.file.text(), &change, &set.shown));
             }
             jobs.push(FileJob {
                 path: set.path,
@@ -49,18 +49,18 @@ pub(super) fn accept(args: AcceptArgs) -> anyhow::Result<Exit> {
 fn conclude(root: &Path, args: &AcceptArgs, jobs: &[FileJob], count: usize) -> anyhow::Result<()> {
     let cases = if count == 1 { "1 case".to_string() } else { format!("{count} cases") };
     if jobs.is_empty() {
-        tell("nothing would change: what the agent did is already expected");
+        print_note("nothing would change: what the agent did is already expected");
         return Ok(());
     }
     if !args.write {
-        tell(&format!("{cases} would change; --write writes them"));
+        print_note(&format!("{cases} would change; --write writes them"));
         return Ok(());
     }
     let words = format!("accept what the agent did in {cases}");
     let done = make_asking(root, &words, jobs)?;
-    done.note.iter().for_each(|note| tell(note));
+    done.note.iter().for_each(|note| print_note(note));
     let first = jobs.first().map(|job| path_word(&job.path)).unwrap_or_default();
-    tell(&format!("{cases} changed; evaltrail edit {first} --undo reverts it"));
+    print_note(&format!("{cases} changed; evaltrail edit {first} --undo reverts it"));
     Ok(())
 }
 
@@ -115,7 +115,7 @@ fn edits_of(
             Ok(_) => {}
             Err(why) => {
                 left_out += 1;
-                tell(&format!("left out: {}: {}", clean_line(&attempt.eval_id), clean_line(&why)));
+                print_note(&format!("left out: {}: {}", clean_line(&attempt.eval_id), clean_line(&why)));
             }
         }
     }

@@ -2,7 +2,7 @@
 //! copy; what it writes is uploaded.
 
 use super::args::{Cli, Command};
-use super::output::{tell, tell_progress};
+use super::output::{print_note, print_progress};
 use super::standard_input::read_standard_input;
 use crate::buckets::{
     BigQueryTable, Bucket, BucketAddress, TableAddress, is_bucket_address, is_table_address,
@@ -77,7 +77,7 @@ pub(super) fn address_in(path: &Path) -> anyhow::Result<Option<BucketAddress>> {
 /// Replaces an address by the path of its copy. Other paths stay.
 pub(super) fn copy_at(path: &mut PathBuf) -> anyhow::Result<()> {
     if let Some(table) = table_in(path)? {
-        let _waiting = say_when_slow(&table);
+        let _waiting = print_when_slow(&table);
         *path = copy_table(&table, &places()?)?;
         return Ok(());
     }
@@ -119,7 +119,7 @@ fn replace_target(
             None => (target.as_str(), ""),
         };
         let table = TableAddress::parse(address).map_err(anyhow::Error::msg)?;
-        let _waiting = say_when_slow(&table);
+        let _waiting = print_when_slow(&table);
         *target = format!("{}{ids}", text_of(&copy_table(&table, &places()?)?)?);
         return Ok(());
     }
@@ -157,21 +157,21 @@ fn copy_of(address: &BucketAddress) -> anyhow::Result<PathBuf> {
     let names = edited_with(Path::new(address.name()));
     let names = names.iter().skip(1).filter_map(|path| path.to_str()).map(str::to_string);
     let beside: Vec<String> = names.chain(["evaltrail.toml".to_string()]).collect();
-    let _waiting = say_when_slow(address);
+    let _waiting = print_when_slow(address);
     Ok(path_of(address, copy_bucket(address, &beside, &places, &mut progress(address))?))
 }
 
 /// The path of a copy. Prints what was left out.
 fn path_of(address: &BucketAddress, copied: Copied) -> PathBuf {
     if copied.left_out.count > 0 {
-        tell(&format!("{address}: {}", copied.left_out));
+        print_note(&format!("{address}: {}", copied.left_out));
     }
     copied.path
 }
 
 /// Copies the runs at an address, or updates the copy, and returns its path.
 pub(super) fn copy_runs(address: &BucketAddress) -> anyhow::Result<PathBuf> {
-    let _waiting = say_when_slow(address);
+    let _waiting = print_when_slow(address);
     Ok(path_of(address, copy_pushed_runs(address, &places()?, &mut progress(address))?))
 }
 
@@ -181,13 +181,13 @@ pub(super) fn copy_runs_quietly(address: &BucketAddress) -> anyhow::Result<PathB
 }
 
 /// Prints what is waited for if the returned value is not dropped within two seconds.
-pub(super) fn say_when_slow(address: &dyn std::fmt::Display) -> Sender<()> {
+pub(super) fn print_when_slow(address: &dyn std::fmt::Display) -> Sender<()> {
     const SLOW: Duration = Duration::from_secs(2);
     let (done, is_done) = channel();
     let words = format!("waiting for {address}");
     std::thread::spawn(move || {
         if is_done.recv_timeout(SLOW) == Err(RecvTimeoutError::Timeout) {
-            tell(&words);
+            print_note(&words);
         }
     });
     done
@@ -204,7 +204,7 @@ fn progress(address: &BucketAddress) -> impl FnMut(usize, usize) + use<> {
     move |done, all| {
         if done == all || shown.elapsed() > EVERY {
             shown = Instant::now();
-            tell_progress(&format!("{address}: {done} of {all} objects copied"), done == all);
+            print_progress(&format!("{address}: {done} of {all} objects copied"), done == all);
         }
     }
 }
@@ -217,7 +217,7 @@ pub(super) fn can_write_output(path: &Path) -> anyhow::Result<()> {
     match address_in(path)? {
         Some(address) if address.key.is_empty() => bail!("{address}: the name of the object is missing"),
         Some(address) if address.local_path().is_none() => {
-            let _waiting = say_when_slow(&address);
+            let _waiting = print_when_slow(&address);
             Ok(Bucket::open(&address)?.check()?)
         }
         Some(address) => Ok(store::can_write_output(&local_output(&address)?)?),
@@ -233,7 +233,7 @@ pub(super) fn fill_output(
     if let Some(table) = table_in(path)? {
         let mut lines = Vec::new();
         fill(&mut lines)?;
-        let _waiting = say_when_slow(&table);
+        let _waiting = print_when_slow(&table);
         return Ok(BigQueryTable::open(&table)?.append(table_rows(&lines)?)?);
     }
     let address = address_in(path)?;
@@ -241,7 +241,7 @@ pub(super) fn fill_output(
         Some(address) if address.local_path().is_none() => {
             let mut bytes = Vec::new();
             fill(&mut bytes)?;
-            let _waiting = say_when_slow(&address);
+            let _waiting = print_when_slow(&address);
             Ok(Bucket::open(&address)?.put("", bytes).map(drop)?)
         }
         Some(address) => Ok(store::fill_output(&local_output(&address)?, fill)?),
@@ -262,7 +262,7 @@ pub(super) fn fill_result(
         Ok(())
     })?;
     if let Err(error) = recorded {
-        tell(&format!(
+        print_note(&format!(
             "{}: it may be listed as a data set, because it could not be recorded: {error}",
             path.display()
         ));

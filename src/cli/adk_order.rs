@@ -1,7 +1,7 @@
 //! The arguments of `evaltrail run` in the order of `adk eval`: the agent's folder first, then its sets.
 
 use super::args::RunArgs;
-use super::output::tell;
+use super::output::print_note;
 use super::paths::parse_target;
 use crate::domain::clean_line;
 use crate::workspace::is_agent;
@@ -19,7 +19,7 @@ pub(super) fn with_agent(mut args: RunArgs) -> RunArgs {
     let sets: Option<Vec<String>> = sets.iter().map(|set| set_of(folder, set)).collect();
     let Some(sets) = sets else { return args };
     let shown = sets.join(" ");
-    tell(&format!("only {} is run, with the agent {}", clean_line(&shown), clean_line(agent)));
+    print_note(&format!("only {} is run, with the agent {}", clean_line(&shown), clean_line(agent)));
     args.agent = Some(agent.clone());
     args.cases.paths = sets;
     args

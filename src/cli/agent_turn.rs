@@ -1,7 +1,7 @@
 //! One turn with an agent, displayed.
 
 use super::Exit;
-use super::output::{say, tell};
+use super::output::{print_line, print_note};
 use crate::agents::Opening;
 use crate::domain::{AgentSpec, Invocation, ToolsSpec, clean, clean_line, value_text};
 use crate::runner::{ChatEvent, chat};
@@ -32,7 +32,7 @@ pub(super) async fn show_one_turn(spec: AgentSpec, tools: ToolsSpec, prompt: &st
                 if let Some(state) =
                     state.filter(|state| state.as_object().is_some_and(|state| !state.is_empty()))
                 {
-                    say(&format!("state     {}", clean_line(&value_text(&state))));
+                    print_line(&format!("state     {}", clean_line(&value_text(&state))));
                 }
                 exit = Exit::Success;
             }
@@ -40,7 +40,7 @@ pub(super) async fn show_one_turn(spec: AgentSpec, tools: ToolsSpec, prompt: &st
                 if let Some(turn) = turn {
                     show_turn(&turn);
                 }
-                tell(&clean(&format!("errored: {why}")));
+                print_note(&clean(&format!("errored: {why}")));
             }
             ChatEvent::Opened(_) | ChatEvent::Progress(_) => {}
         }
@@ -49,27 +49,27 @@ pub(super) async fn show_one_turn(spec: AgentSpec, tools: ToolsSpec, prompt: &st
 }
 
 pub(crate) fn show_turn(turn: &Invocation) {
-    say("");
+    print_line("");
     for (at, call) in turn.calls().into_iter().enumerate() {
         let args = call.args.clone().map(|args| value_text(&Value::Object(args))).unwrap_or_default();
-        say(&clean_line(&format!("calls     {} {args}", call.name)));
+        print_line(&clean_line(&format!("calls     {} {args}", call.name)));
         if let Some(response) = turn.trajectory.response_to(at) {
-            say(&clean_line(&format!("          ← {}", value_text(&response.response))));
+            print_line(&clean_line(&format!("          ← {}", value_text(&response.response))));
         }
     }
     if !turn.trajectory.is_known() {
-        say("calls     the agent does not report all its tool calls: they are not scored");
+        print_line("calls     the agent does not report all its tool calls: they are not scored");
     }
     for error in turn.model_errors() {
-        say(&format!("⚠         {}", error.words()));
+        print_line(&format!("⚠         {}", error.words()));
     }
     if let Some(words) = turn.end.words() {
-        say(&format!("end       {words}"));
+        print_line(&format!("end       {words}"));
     }
     let response = turn.final_response.as_ref().map(|content| content.spoken_text()).unwrap_or_default();
     let response = if response.is_empty() { "(no text)".to_string() } else { clean(&response).into_owned() };
-    say(&format!("response  {}", response.replace('\n', "\n          ")));
+    print_line(&format!("response  {}", response.replace('\n', "\n          ")));
     if let Some(seconds) = turn.durations.total {
-        say(&format!("took      {seconds} s"));
+        print_line(&format!("took      {seconds} s"));
     }
 }

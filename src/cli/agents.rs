@@ -5,7 +5,7 @@ use super::Exit;
 use super::agent_turn::{show_one_turn, show_turn};
 use super::agents_init;
 use super::args::{AgentCheckArgs, AgentsArgs, AgentsCommand, ColorWhen};
-use super::output::{paint, say, say_json, tell};
+use super::output::{paint, print_json, print_line, print_note};
 use super::trust;
 use crate::agents::{AgentDescription, TemplateProbe, probe_server, probe_template};
 use crate::config::is_agent_address;
@@ -38,24 +38,24 @@ async fn list(args: &AgentsArgs) -> anyhow::Result<Exit> {
     let found = list_agents(&workspace, &trust).await;
     if args.json {
         let agents: Vec<Value> = found.iter().map(as_json).collect();
-        say_json(&serde_json::to_string_pretty(&agents)?);
+        print_json(&serde_json::to_string_pretty(&agents)?);
         return Ok(Exit::Success);
     }
     if found.is_empty() {
-        tell(
+        print_note(
             "no agents here: an agent's folder of ADK, [agents.NAME] in evaltrail.toml, or --agent with an address",
         );
         return Ok(Exit::Success);
     }
     let paint = paint(ColorWhen::Auto);
     for one in &found {
-        say(&format!("{}  {}", paint.bold(&clean_line(&one.name)), clean_line(&one.label())));
-        say(&paint.faint(&format!("  {}", clean_line(&one.state))));
+        print_line(&format!("{}  {}", paint.bold(&clean_line(&one.name)), clean_line(&one.label())));
+        print_line(&paint.faint(&format!("  {}", clean_line(&one.state))));
         if let Some(line) = one.hello.as_ref().and_then(AgentDescription::tool_words) {
-            say(&paint.faint(&format!("  {}", clean_line(&line))));
+            print_line(&paint.faint(&format!("  {}", clean_line(&line))));
         }
     }
-    say(&paint.faint("evaltrail agents check NAME --prompt TEXT sends a message to one"));
+    print_line(&paint.faint("evaltrail agents check NAME --prompt TEXT sends a message to one"));
     Ok(Exit::Success)
 }
 
@@ -81,27 +81,27 @@ async fn check_one(args: &AgentCheckArgs) -> anyhow::Result<Exit> {
         return Ok(Exit::UsageError);
     }
     let paint = paint(ColorWhen::Auto);
-    say(&format!("{}  {}", paint.bold(&clean_line(&name)), clean_line(&spec.label())));
+    print_line(&format!("{}  {}", paint.bold(&clean_line(&name)), clean_line(&spec.label())));
     let began = Instant::now();
     let hello = match probe_server(&spec, CHECKS_WITHIN).await {
         Ok(hello) => hello,
         Err(error) => {
-            tell(&clean(&error.message));
+            print_note(&clean(&error.message));
             return Ok(Exit::Failures);
         }
     };
     match (hello.was_asked, &args.prompt) {
-        (true, _) => say(&format!("answered in {:.2} s", began.elapsed().as_secs_f64())),
+        (true, _) => print_line(&format!("answered in {:.2} s", began.elapsed().as_secs_f64())),
         (false, Some(_)) => true,
         (false, None) => {
-            say("not contacted: this kind of agent is only asked with a message; add --prompt TEXT")
+            print_line("not contacted: this kind of agent is only asked with a message; add --prompt TEXT")
         }
     };
     for (key, words) in &hello.about {
-        say(&format!("  {}  {}", paint.faint(&format!("{key:10}")), clean_line(words)));
+        print_line(&format!("  {}  {}", paint.faint(&format!("{key:10}")), clean_line(words)));
     }
     if let Some(line) = hello.tool_words() {
-        say(&format!("  {}", clean_line(&line)));
+        print_line(&format!("  {}", clean_line(&line)));
     }
     let Some(prompt) = &args.prompt else { return Ok(Exit::Success) };
     let tools = match is_agent_address(&args.agent) {
@@ -113,7 +113,7 @@ async fn check_one(args: &AgentCheckArgs) -> anyhow::Result<Exit> {
         // The message is sent once: agents have side effects.
         Some(Ok(probe)) => Ok(show_probe(&probe)),
         Some(Err(error)) => {
-            tell(&clean(&error.message));
+            print_note(&clean(&error.message));
             Ok(Exit::Failures)
         }
     }
@@ -126,10 +126,10 @@ fn show_probe(probe: &TemplateProbe) -> Exit {
         let lines: Vec<String> = text.lines().map(|line| shortened(&clean(line))).collect();
         lines.join("\n").chars().take(SHOWN).collect::<String>()
     };
-    say(&format!("\nrequest   {}", clean_line(&probe.request)));
-    say(&indented(&cut(&probe.body)));
-    say(&format!("reply     {}", probe.status));
-    say(&indented(&cut(&probe.reply)));
+    print_line(&format!("\nrequest   {}", clean_line(&probe.request)));
+    print_line(&indented(&cut(&probe.body)));
+    print_line(&format!("reply     {}", probe.status));
+    print_line(&indented(&cut(&probe.reply)));
     for (key, path, found) in &probe.found {
         let texts: Vec<String> =
             found.iter().map(|value| shortened(&clean_line(&value_text(value)))).collect();
@@ -139,17 +139,17 @@ fn show_probe(probe: &TemplateProbe) -> Exit {
         };
         let head = format!("{key:10}{}  →", clean_line(path));
         match all.chars().count() <= LONGEST_LINE || texts.len() < 2 {
-            true => say(&format!("{head}  {all}")),
-            false => say(&format!("{head}\n{}", indented(&texts.join("\n")))),
+            true => print_line(&format!("{head}  {all}")),
+            false => print_line(&format!("{head}\n{}", indented(&texts.join("\n")))),
         };
     }
     show_turn(&probe.turn);
     let has = |key: &str| probe.found.iter().any(|(found, ..)| *found == key);
     if !has("response") && !has("text") {
-        say("response  no path: the whole reply is the response");
+        print_line("response  no path: the whole reply is the response");
     }
     if !has("calls") {
-        say("calls     no path: the calls are not known");
+        print_line("calls     no path: the calls are not known");
     }
     let is_missing = |(key, _, found): &(&str, String, Vec<Value>)| *key == "response" && found.is_empty();
     if probe.found.iter().any(is_missing) { Exit::Failures } else { Exit::Success }

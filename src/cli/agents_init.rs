@@ -3,7 +3,7 @@
 use super::Exit;
 use super::agent_turn::show_one_turn;
 use super::args::AgentInitArgs;
-use super::output::{say, tell};
+use super::output::{print_line, print_note};
 use super::trust;
 use crate::agents::{FoundAgent, discover};
 use crate::config::{ConfigFile, FILE_NAME};
@@ -27,7 +27,7 @@ pub(super) async fn init(args: &AgentInitArgs) -> anyhow::Result<Exit> {
     };
     let found = find(&args.target, &workspace.root).await?;
     let Some(agent) = chosen(&args.target, found)? else { return Ok(Exit::UsageError) };
-    tell(&clean_line(&format!("{}: {}", agent.kind, agent.because)));
+    print_note(&clean_line(&format!("{}: {}", agent.kind, agent.because)));
     let name = match &args.name {
         Some(name) => name.clone(),
         None => name_of(&agent),
@@ -36,7 +36,7 @@ pub(super) async fn init(args: &AgentInitArgs) -> anyhow::Result<Exit> {
         bail!("{FILE_NAME} has an agent {name:?} already; choose another name with --name");
     }
     let entry = entry_of(&name, &agent);
-    say(&clean(&entry));
+    print_line(&clean(&entry));
     let spec = ConfigFile::parse(&entry, &workspace.root)?.agents.remove(&name).context("the agent")?;
     let (name, spec) = with_python((name, spec), &workspace.root)?;
     // An address that a person gives needs no permission.
@@ -45,14 +45,14 @@ pub(super) async fn init(args: &AgentInitArgs) -> anyhow::Result<Exit> {
     }
     let shown = show_one_turn(spec, ToolsSpec::default(), &args.prompt).await?;
     if shown != Exit::Success {
-        tell(&format!("nothing was written: the agent did not complete a turn with {:?}", args.prompt));
+        print_note(&format!("nothing was written: the agent did not complete a turn with {:?}", args.prompt));
         return Ok(shown);
     }
     if args.dry_run {
         return Ok(Exit::Success);
     }
     write(&file, before.as_deref(), &entry, &workspace.root)?;
-    tell(&format!("added to {}; next: evaltrail run . --agent {name}", file.display()));
+    print_note(&format!("added to {}; next: evaltrail run . --agent {name}", file.display()));
     Ok(Exit::Success)
 }
 
@@ -138,10 +138,10 @@ fn chosen(target: &str, mut found: Vec<FoundAgent>) -> anyhow::Result<Option<Fou
     }
     if found.len() > 1 {
         let address = target.split('#').next().unwrap_or(target);
-        tell("the server offers several agents; name one:");
+        print_note("the server offers several agents; name one:");
         for agent in &found {
             let (_, value) = agent.keys.last().cloned().unwrap_or_default();
-            tell(&clean_line(&format!("    evaltrail agents init '{address}#{value}'")));
+            print_note(&clean_line(&format!("    evaltrail agents init '{address}#{value}'")));
         }
         return Ok(None);
     }

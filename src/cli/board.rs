@@ -1,9 +1,9 @@
 //! `evaltrail runs ADDRESS`: how far the shards of a run are that machines upload to one place.
 
 use super::Exit;
-use super::addresses::{address_in, copy_runs, copy_runs_quietly, say_when_slow};
+use super::addresses::{address_in, copy_runs, copy_runs_quietly, print_when_slow};
 use super::args::{ColorWhen, RunsArgs};
-use super::output::{paint, plural, say_again, say_json, tell};
+use super::output::{paint, plural, print_json, print_note, print_over};
 use crate::buckets::{Bucket, BucketAddress};
 use crate::domain::{Shard, ShardBy, Status, Totals, clean_line};
 use crate::history::{PushedShards, ShardProgress, pushed_shards};
@@ -28,7 +28,7 @@ pub(super) fn pushed_at(path: &Path) -> anyhow::Result<Option<BucketAddress>> {
 
 /// Whether machines push runs to an address.
 fn is_place(address: &BucketAddress) -> anyhow::Result<bool> {
-    let _waiting = say_when_slow(address);
+    let _waiting = print_when_slow(address);
     let (folders, _) = Bucket::open(address)?.folders()?;
     Ok(folders.iter().any(|folder| ["claims", "queue"].contains(&folder.as_str())))
 }
@@ -65,14 +65,14 @@ pub(super) fn board(address: &BucketAddress, args: &RunsArgs) -> anyhow::Result<
         let folder = if before.is_none() { copy_runs(address)? } else { copy_runs_quietly(address)? };
         let board = Board::read(address, &folder)?;
         if args.json {
-            say_json(&serde_json::to_string_pretty(&board.json())?);
+            print_json(&serde_json::to_string_pretty(&board.json())?);
             return Ok(Exit::Success);
         }
         let text = board.text(paint(ColorWhen::Auto));
         if before.as_ref() != Some(&text) {
             let lines = before.map_or(0, |before| before.lines().count());
-            board.shards.problems.iter().for_each(|problem| tell(&clean_line(problem)));
-            if !say_again(&text, lines) {
+            board.shards.problems.iter().for_each(|problem| print_note(&clean_line(problem)));
+            if !print_over(&text, lines) {
                 return Ok(Exit::Success);
             }
             before = Some(text);

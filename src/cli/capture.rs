@@ -3,7 +3,7 @@
 use super::Exit;
 use super::args::CaptureArgs;
 use super::find_run::find_run;
-use super::output::{say_patch, tell};
+use super::output::{print_note, print_patch};
 use super::paths::parse_target;
 use super::write::make_asking;
 use crate::domain::EndedAttempt;
@@ -38,13 +38,13 @@ pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
         bail!("{why}");
     }
     let conversation = conversation(&args, &workspace)?;
-    conversation.notes.iter().for_each(|note| tell(&clean_line(note)));
+    conversation.notes.iter().for_each(|note| print_note(&clean_line(note)));
     if conversation.turns.is_empty() {
         bail!("{} has no turns to save", clean_line(&conversation.id));
     }
     let range = turns_of(&conversation.turns, args.turns.as_deref())?;
     let (input, notes) = conversation.session_from(range.start);
-    notes.iter().for_each(|note| tell(&clean_line(note)));
+    notes.iter().for_each(|note| print_note(&clean_line(note)));
     let (turns, without) = with_user_message(&conversation.turns, range);
     if turns.is_empty() || (!without.is_empty() && !args.user_turns_only) {
         let without: Vec<String> = without.iter().map(|turn| clean_line(turn).into_owned()).collect();
@@ -53,11 +53,11 @@ pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
             without.join(", ")
         );
     }
-    without.iter().for_each(|turn| tell(&format!("left out: {}", clean_line(turn))));
+    without.iter().for_each(|turn| print_note(&format!("left out: {}", clean_line(turn))));
     let case = captured_case(eval_id, &turns, session_input(input, &args), now());
     let change = plan(&file, &[Edit::Insert(file.len(), Box::new(case))])?;
     if args.dry_run {
-        say_patch(&match is_new {
+        print_patch(&match is_new {
             true => created(&change.apply(file.text()).unwrap_or_default(), &set.shown),
             false => unified(file.text(), &change, &set.shown),
         });
@@ -69,9 +69,9 @@ pub(super) fn capture(args: CaptureArgs) -> anyhow::Result<Exit> {
     };
     let jobs = [FileJob { path: target.path.clone(), action }];
     let done = make_asking(&workspace.root, &format!("capture {eval_id}"), &jobs)?;
-    done.note.iter().for_each(|note| tell(note));
+    done.note.iter().for_each(|note| print_note(note));
     let turns = if turns.len() == 1 { "1 turn".to_string() } else { format!("{} turns", turns.len()) };
-    tell(&format!("{eval_id} is saved in {}: {turns}", target.path.display()));
+    print_note(&format!("{eval_id} is saved in {}: {turns}", target.path.display()));
     Ok(Exit::Success)
 }
 

@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::args::{CheckArgs, ColorWhen};
-use super::output::{paint, plural, say};
+use super::output::{paint, plural, print_line};
 use crate::config::FILE_NAME;
 use crate::domain::{CaseNotes, Criterion, Status, clean_line};
 use crate::formats::adk::{Issue, Severity, check_text};
@@ -32,7 +32,7 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
         match files_of(path, &args.columns) {
             Ok(found) => files.extend(found),
             Err(error) => {
-                say(&format!("{}: {error}", path.display()));
+                print_line(&format!("{}: {error}", path.display()));
                 missing = true;
             }
         }
@@ -40,16 +40,16 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Exit> {
     let mut counts = [0usize; 3];
     for (config, issue) in rules_of(&args.paths) {
         counts[issue.severity as usize] += 1;
-        say(&line(&config, &issue, paint));
+        print_line(&line(&config, &issue, paint));
     }
     for file in &files {
         for issue in issues_of(file, &files) {
             counts[issue.severity as usize] += 1;
-            say(&line(&file.path, &issue, paint));
+            print_line(&line(&file.path, &issue, paint));
         }
     }
     let [errors, refused, warnings] = counts;
-    say(&format!(
+    print_line(&format!(
         "{} checked: {}, {} refused by ADK, {}",
         plural(files.len(), "file"),
         plural(errors, "error"),

@@ -5,7 +5,7 @@ use super::addresses::fill_result;
 use super::args::{ColorWhen, CompareArgs, ReportTo};
 use super::exit_code::{is_counted_change, no_baseline};
 use super::find_run::find_run;
-use super::output::{paint, say, say_json};
+use super::output::{paint, print_json, print_line};
 use crate::analysis::{RunConditions, RunToCompare, compare_runs};
 use crate::domain::RunState;
 use crate::report::ComparedRuns;
@@ -36,8 +36,8 @@ pub(super) fn compare(args: CompareArgs) -> anyhow::Result<Exit> {
     let removed = removed_cases(&found, before_side, &workspace.root);
     let compared = ComparedRuns { before: before_side, after: after_side, found: &found, removed: &removed };
     match args.json {
-        true => say_json(&serde_json::to_string_pretty(&compared.json())?),
-        false => say(&compared.text(paint(ColorWhen::Auto))),
+        true => print_json(&serde_json::to_string_pretty(&compared.json())?),
+        false => print_line(&compared.text(paint(ColorWhen::Auto))),
     };
     for to in &args.report {
         write_report(&compared, to)?;

@@ -3,7 +3,7 @@
 use super::Exit;
 use super::addresses::fill_output;
 use super::args::{ConvertArgs, ConvertTo};
-use super::output::{plural, tell};
+use super::output::{plural, print_note};
 use crate::domain::clean_line;
 use crate::formats::{ConversionInputs, Converted, SetFile, Target, adk, convert as convert_cases};
 use crate::workspace::{Workspace, open_set, read_text};
@@ -40,7 +40,7 @@ pub(super) fn convert(args: ConvertArgs) -> anyhow::Result<Exit> {
     let mut fresh = ConversionInputs { set_id: stem(&args.output), now, id: &mut id, session };
     let converted = convert_cases(&file, target, &mut fresh);
     if converted.cases == 0 {
-        converted.problems.iter().for_each(|problem| tell(&clean_line(&problem.to_string())));
+        converted.problems.iter().for_each(|problem| print_note(&clean_line(&problem.to_string())));
         bail!("{}: there is no case that can be converted", args.input.display());
     }
     fill_output(&args.output, |out| out.write_all(converted.text.as_bytes()))
@@ -50,13 +50,13 @@ pub(super) fn convert(args: ConvertArgs) -> anyhow::Result<Exit> {
 
 fn said(output: &Path, converted: &Converted) -> Exit {
     for problem in &converted.problems {
-        tell(&format!("left out: {}", clean_line(&problem.to_string())));
+        print_note(&format!("left out: {}", clean_line(&problem.to_string())));
     }
-    converted.of_set.iter().for_each(|what| tell(&format!("lost: {}", clean_line(what))));
+    converted.of_set.iter().for_each(|what| print_note(&format!("lost: {}", clean_line(what))));
     for (what, count) in &converted.lost {
-        tell(&format!("lost in {count} of {}: {what}", plural(converted.cases, "case")));
+        print_note(&format!("lost in {count} of {}: {what}", plural(converted.cases, "case")));
     }
-    tell(&format!("{} in {}", plural(converted.cases, "case"), output.display()));
+    print_note(&format!("{} in {}", plural(converted.cases, "case"), output.display()));
     if converted.problems.is_empty() { Exit::Success } else { Exit::Failures }
 }
 

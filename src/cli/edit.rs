@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::args::EditArgs;
-use super::output::{say_patch, tell};
+use super::output::{print_note, print_patch};
 use super::paths::parse_target;
 use super::write::make_asking;
 use crate::explorer::edit_text;
@@ -39,11 +39,11 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
         Err(error) => bail!("{error}\nnothing was changed{}", kept(&args, &typed)),
     };
     if change.is_empty() {
-        tell("nothing was changed");
+        print_note("nothing was changed");
         return Ok(Exit::Success);
     }
     if args.dry_run {
-        say_patch(&unified(open.file.text(), &change, &set.shown));
+        print_patch(&unified(open.file.text(), &change, &set.shown));
         return Ok(Exit::Success);
     }
     let words = format!("edit {}", open.file.eval_id(at));
@@ -56,8 +56,8 @@ pub(super) fn edit(args: EditArgs) -> anyhow::Result<Exit> {
 }
 
 fn told(what: &str, done: Done) -> Exit {
-    done.note.iter().for_each(|note| tell(note));
-    tell(&format!("{what}{}", done.words));
+    done.note.iter().for_each(|note| print_note(note));
+    print_note(&format!("{what}{}", done.words));
     Exit::Success
 }
 

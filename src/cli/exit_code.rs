@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::args::{CaseArgs, FailOn};
-use super::output::tell;
+use super::output::print_note;
 use crate::domain::{Gate, RunState};
 use crate::store::{BASELINE_FILE, Baseline, read_baseline};
 use crate::workspace::Workspace;
@@ -48,7 +48,7 @@ pub(super) fn baseline(
             anyhow::bail!("--fail-on: {}", no_baseline())
         }
         (Err(error), false) => {
-            tell(&format!("not compared with the baseline: {error}"));
+            print_note(&format!("not compared with the baseline: {error}"));
             Ok(None)
         }
         (found, _) => Ok(found?),

@@ -3,7 +3,7 @@
 use super::Exit;
 use super::addresses::{address_in, copy_at, title_of_copy};
 use super::open_pushed::open_pushed;
-use super::output::tell;
+use super::output::print_note;
 use super::own_files::run_file;
 use super::paths::path_word;
 use super::share::open_run;
@@ -95,7 +95,7 @@ pub(super) fn demo(to: Option<PathBuf>, theme: Option<String>) -> anyhow::Result
     }
     write_sample(&folder).with_context(|| format!("{}", folder.display()))?;
     if temporary.is_none() && !has_terminal() {
-        tell(&format!(
+        print_note(&format!(
             "the sample workspace is in {}; `evaltrail run {}` runs its cases",
             folder.display(),
             path_word(&folder)
@@ -108,7 +108,9 @@ pub(super) fn demo(to: Option<PathBuf>, theme: Option<String>) -> anyhow::Result
     let title = "the sample workspace".into();
     explore(Explorer { opened: folder, title, theme, run: None, columns: ColumnMap::default() })?;
     if temporary.is_some() {
-        tell("the sample workspace was temporary and is deleted; `evaltrail demo --to FOLDER` keeps it");
+        print_note(
+            "the sample workspace was temporary and is deleted; `evaltrail demo --to FOLDER` keeps it",
+        );
     }
     Ok(Exit::Success)
 }

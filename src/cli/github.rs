@@ -1,6 +1,6 @@
 //! Output for GitHub Actions: annotations, and the summary of the step.
 
-use super::output::{print_log_command, tell};
+use super::output::{print_log_command, print_note};
 use crate::domain::{RunPlan, RunState};
 use crate::report::{MARKDOWN, github_annotations};
 use crate::store::append_to;
@@ -19,6 +19,6 @@ pub(super) fn write(state: &RunState, plan: &RunPlan, root: &Path, is_output_jso
     let mut summary = Vec::new();
     let written = (MARKDOWN.write)(state, &mut summary).and_then(|()| append_to(&path, &summary));
     if let Err(error) = written {
-        tell(&format!("the summary of the step is not written: {}: {error}", path.display()));
+        print_note(&format!("the summary of the step is not written: {}: {error}", path.display()));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::args::JudgeArgs;
-use super::output::{say, tell};
+use super::output::{print_line, print_note};
 use super::trust;
 use crate::domain::{JudgeSpec, clean_line};
 use crate::judge::{JudgeGrant, Judges, Probed};
@@ -16,7 +16,7 @@ pub(super) fn judge(args: JudgeArgs) -> anyhow::Result<Exit> {
     let answers = Places::find().map(|places| Answers::below(places.answers()));
     if args.forget {
         let count = answers.map_or(Ok(0), |answers| answers.clear())?;
-        say(&format!("deleted {count} cached responses of judges"));
+        print_line(&format!("deleted {count} cached responses of judges"));
         return Ok(Exit::Success);
     }
     let workspace = Workspace::open(&args.path)?;
@@ -35,36 +35,38 @@ pub(super) fn judge(args: JudgeArgs) -> anyhow::Result<Exit> {
     let grant = JudgeGrant { destinations: allowed_destinations(&questions), keys: keys.unwrap_or_default() };
     let judges = judges.with_grant(grant);
     if judges.is_replay() {
-        say("the judge is a recording; there is no model to check");
+        print_line("the judge is a recording; there is no model to check");
         return Ok(Exit::Success);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(hello(&judges, &model))
+    runtime.block_on(describe(&judges, &model))
 }
 
-async fn hello(judges: &Judges, model: &str) -> anyhow::Result<Exit> {
+async fn describe(judges: &Judges, model: &str) -> anyhow::Result<Exit> {
     if let Err(error) = judges.ready(model).await {
-        tell(&format!("{}: {}", clean_line(model), clean_line(&error.message)));
+        print_note(&format!("{}: {}", clean_line(model), clean_line(&error.message)));
         return Ok(Exit::UsageError);
     }
     let began = Instant::now();
     let probed = judges.canary(&mut ()).await;
     let each = began.elapsed().as_secs_f64() / probed.len().max(1) as f64;
-    say(&format!("{}  {each:.2} s per response", clean_line(model)));
+    print_line(&format!("{}  {each:.2} s per response", clean_line(model)));
     if let Some(words) = judges.form_words(model) {
-        say(words);
+        print_line(words);
     }
     if let Some(limit) = judges.spec().spending_limit {
-        say(&format!("spending limit {limit} per run"));
+        print_line(&format!("spending limit {limit} per run"));
     }
-    say("\nverdicts on prepared responses:");
+    print_line("\nverdicts on prepared responses:");
     probed.iter().for_each(|probed| {
-        say(&line(probed));
+        print_line(&line(probed));
     });
     let wrong = probed.iter().filter(|probed| !probed.is_fine()).count();
     match wrong {
-        0 => say("\nno verdict is wrong"),
-        count => say(&format!("\n{count} of {} responses did not get the right verdict", probed.len())),
+        0 => print_line("\nno verdict is wrong"),
+        count => {
+            print_line(&format!("\n{count} of {} responses did not get the right verdict", probed.len()))
+        }
     };
     Ok(if wrong == 0 { Exit::Success } else { Exit::Failures })
 }

@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::args::{ColorWhen, ListArgs};
-use super::output::{json_output, paint, say, tell};
+use super::output::{json_output, paint, print_line, print_note};
 use super::paths::{Target, parse_target};
 use crate::domain::{InMemory, Status, clean_line};
 use crate::formats::SetFile;
@@ -27,15 +27,19 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
         return list_json(&args, &target, &workspace, is_listed);
     }
     for agent in workspace.agents.iter().filter(|agent| is_listed(&agent.path)) {
-        if !say(&format!("{}  {}", paint.bold(&clean_line(&agent.name)), paint.faint("ADK agent"))) {
+        if !print_line(&format!("{}  {}", paint.bold(&clean_line(&agent.name)), paint.faint("ADK agent"))) {
             return Ok(exit);
         }
         if let Some(line) = newest_of_adk(&history, &agent.path) {
-            say(&format!("  {}", paint.faint(&line)));
+            print_line(&format!("  {}", paint.faint(&line)));
         }
     }
     for (name, spec) in &workspace.config.agents {
-        say(&format!("{}  {}", paint.bold(&clean_line(name)), paint.faint(&clean_line(&spec.label()))));
+        print_line(&format!(
+            "{}  {}",
+            paint.bold(&clean_line(name)),
+            paint.faint(&clean_line(&spec.label()))
+        ));
     }
     let opened: Vec<(&SetPath, Result<OpenSet, SetProblem>)> =
         workspace.sets.iter().map(|set| (set, open_set(set))).collect();
@@ -43,8 +47,8 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
     let files: Vec<(&SetPath, &SetFile)> =
         opened.iter().filter_map(|(set, open)| Some((*set, &open.as_ref().ok()?.file))).collect();
     let PastResults { results: past, unreadable } = past_results(&workspace, &files, InMemory::Summary);
-    workspace.unreadable.iter().for_each(|problem| tell(&clean_line(problem)));
-    unreadable.iter().for_each(|error| tell(&unreadable_words(error)));
+    workspace.unreadable.iter().for_each(|problem| print_note(&clean_line(problem)));
+    unreadable.iter().for_each(|error| print_note(&unreadable_words(error)));
     for (set, open) in &opened {
         match open {
             Ok(open) => {
@@ -52,13 +56,13 @@ pub(super) fn list(args: ListArgs) -> anyhow::Result<Exit> {
             }
             Err(error) => {
                 let why = paint.status(Status::Errored, &clean_line(&error.to_string()));
-                say(&format!("  {}  {why}", clean_line(&set.shown)));
+                print_line(&format!("  {}  {why}", clean_line(&set.shown)));
                 exit = if set.is_unknown_data { exit } else { Exit::UsageError };
             }
         }
     }
     if workspace.sets.is_empty() {
-        say(
+        print_line(
             "no eval sets here; evaltrail looks for *.evalset.json, *.test.json and data sets (.jsonl, .csv, .json)",
         );
     }
@@ -185,7 +189,7 @@ fn list_set(
     let count = file.len();
     let cases_word = if count == 1 { "case" } else { "cases" };
     let words = result_words(&results, count, has_mixed_criteria(history, set, &results));
-    say(&format!("  {}  {count} {cases_word}  {}", clean_line(&set.shown), paint.faint(&words)));
+    print_line(&format!("  {}  {count} {cases_word}  {}", clean_line(&set.shown), paint.faint(&words)));
     if let Some(ids) = cases {
         let by_case: HashMap<usize, &CaseResult> =
             results.iter().map(|result| (result.index, result)).collect();
@@ -194,7 +198,7 @@ fn list_set(
             let glyph = status.map_or(" ".into(), |status| paint.status(status, status.glyph()));
             let problem = file.case(at).err().map(|problem| format!("  unreadable: {problem}"));
             let problem = problem.map(|words| paint.status(Status::Errored, &words)).unwrap_or_default();
-            say(&format!("    {glyph} {}{problem}", clean_line(&eval_id)));
+            print_line(&format!("    {glyph} {}{problem}", clean_line(&eval_id)));
         }
     }
 }

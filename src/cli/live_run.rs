@@ -4,7 +4,7 @@ use super::Exit;
 use super::args::CaseArgs;
 use super::exit_code::counted_failures;
 use super::interrupts::{EndRequest, Interrupts};
-use super::output::{paint, tell};
+use super::output::{paint, print_note};
 use super::progress::{Reporter, Verbosity};
 use super::uploader::Uploader;
 use crate::domain::{CancelReason, InFlight, Progress, RunEvent, RunState, Status, clean_line};
@@ -49,15 +49,15 @@ pub(super) async fn run_to_completion(
                 match request {
                     _ if deadline.is_some() => exit(Exit::Interrupted.code().into()),
                     EndRequest::User if is_first => {
-                        tell("finishing the conversations in flight; Ctrl-C again stops now");
+                        print_note("finishing the conversations in flight; Ctrl-C again stops now");
                         handle.cancel(CancelReason::FinishConversations);
                     }
                     EndRequest::User => {
-                        tell("stopping; Ctrl-C again ends without waiting");
+                        print_note("stopping; Ctrl-C again ends without waiting");
                         deadline = Some(stop(&handle, STOPS_WITHIN)?);
                     }
                     EndRequest::System => {
-                        tell("stopping, as the system asks; --resume runs what is left");
+                        print_note("stopping, as the system asks; --resume runs what is left");
                         deadline = Some(stop(&handle, STOPS_WITHIN)?);
                     }
                 }
@@ -65,7 +65,7 @@ pub(super) async fn run_to_completion(
             Some(why) = must_stop(&mut uploader), if deadline.is_none() => {
                 interrupted_at.get_or_insert_with(Instant::now);
                 reporter.erase();
-                tell(&format!("stopping: {}", clean_line(&why)));
+                print_note(&format!("stopping: {}", clean_line(&why)));
                 deadline = Some(stop(&handle, STOPS_WITHIN)?);
             }
             event = events.recv() => {
@@ -75,7 +75,7 @@ pub(super) async fn run_to_completion(
                 }
                 if let RunEvent::Warning(warning) = &event {
                     reporter.erase();
-                    tell(&format!("warning: {}", clean_line(warning)));
+                    print_note(&format!("warning: {}", clean_line(warning)));
                 }
                 // Counting takes time in proportion to all attempts.
                 let may_be_last =
@@ -84,7 +84,7 @@ pub(super) async fn run_to_completion(
                 if may_be_last && !stopped && fail_fast.is_some_and(|most| counted_failures(&state) >= before + most) {
                     stopped = true;
                     reporter.erase();
-                    tell("stopping after the first failures (--fail-fast); attempts in flight are finished");
+                    print_note("stopping after the first failures (--fail-fast); attempts in flight are finished");
                     handle.cancel(CancelReason::Finish);
                 }
             }
@@ -118,7 +118,7 @@ fn is_judged(attempt: &InFlight) -> bool {
 fn stop(handle: &RunHandle, limit: Duration) -> std::io::Result<Deadline> {
     handle.cancel(CancelReason::Stop);
     Deadline::after(limit, || {
-        tell("the run does not stop; ending without waiting");
+        print_note("the run does not stop; ending without waiting");
         exit(Exit::Interrupted.code().into());
     })
 }

@@ -5,7 +5,7 @@ use super::addresses::{can_write_output, copy_at};
 use super::args::MergeArgs;
 use super::board::runs_below;
 use super::exit_code::{Tolerated, exit_of};
-use super::output::{json_output, paint, say, tell};
+use super::output::{json_output, paint, print_line, print_note};
 use super::paths::place_of;
 use super::run::{without_reader, write_reports};
 use crate::domain::{PlannedSet, RunState, clean_line, criteria_by_metric};
@@ -49,8 +49,8 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
     let place = (workspace.root.as_path(), &*Stamp::now().run_id);
     let MergedRun { state, remarks, problems, unreadable } =
         merge_shards(&paths, place, &merged_before, RunKey::find())?;
-    remarks.iter().for_each(|remark| tell(&clean_line(remark)));
-    problems.iter().for_each(|(file, why)| tell(&clean_line(&format!("{file}: {why}"))));
+    remarks.iter().for_each(|remark| print_note(&clean_line(remark)));
+    problems.iter().for_each(|(file, why)| print_note(&clean_line(&format!("{file}: {why}"))));
     let mut failed = write_reports(&args.report, &state);
     if args.json {
         let mut out = json_output();
@@ -60,7 +60,7 @@ pub(super) fn merge(args: MergeArgs) -> anyhow::Result<Exit> {
         let place = place_of(&workspace.root);
         let command = rerun_of_plan(&state, &place);
         let other = if has_other_criteria(&workspace, &state) { OTHER_CRITERIA } else { "" };
-        say(&run_summary(&state, paint(args.color), &place, &(command + other)));
+        print_line(&run_summary(&state, paint(args.color), &place, &(command + other)));
     }
     failed.iter().for_each(super::print_error);
     let tolerated = Tolerated { failures: args.max_failures, changed: None };

@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::args::{ColorWhen, MetricsArgs};
-use super::output::{paint, say, say_json, tell};
+use super::output::{paint, print_json, print_line, print_note};
 use crate::diff::{Span, wrap_line};
 use crate::domain::Criterion;
 use crate::metrics::{Direction, MetricInfo, catalog, unknown_metric};
@@ -19,20 +19,20 @@ pub(super) fn metrics(args: MetricsArgs) -> anyhow::Result<Exit> {
     let found: Vec<&MetricInfo> = catalog().filter(asked).collect();
     if found.is_empty() {
         let unknown = args.names.iter().filter_map(|name| unknown_metric(&Criterion::new(name, None)));
-        unknown.for_each(|why| tell(&why.to_string()));
-        tell(&format!("no metric's name begins with {}", args.names.join(" or ")));
+        unknown.for_each(|why| print_note(&why.to_string()));
+        print_note(&format!("no metric's name begins with {}", args.names.join(" or ")));
         return Ok(Exit::UsageError);
     }
     if args.json {
         let table: Vec<Value> = found.into_iter().map(as_json).collect();
-        say_json(&serde_json::to_string_pretty(&table)?);
+        print_json(&serde_json::to_string_pretty(&table)?);
         return Ok(Exit::Success);
     }
     let paint = paint(ColorWhen::Auto);
     match args.names.is_empty() {
         true => list(&found, paint),
         false => found.iter().for_each(|metric| {
-            say(&in_full(metric, paint));
+            print_line(&in_full(metric, paint));
         }),
     }
     Ok(Exit::Success)
@@ -43,11 +43,11 @@ fn list(found: &[&MetricInfo], paint: Paint) {
     let mut family = None;
     for metric in found {
         if family.replace(metric.family) != Some(metric.family) {
-            say(&paint.bold(metric.family.label()));
+            print_line(&paint.bold(metric.family.label()));
         }
-        say(&format!("  {:width$}  {}", metric.name, paint.faint(metric.summary)));
+        print_line(&format!("  {:width$}  {}", metric.name, paint.faint(metric.summary)));
     }
-    say(&paint.faint("evaltrail metrics NAME describes a metric"));
+    print_line(&paint.faint("evaltrail metrics NAME describes a metric"));
 }
 
 fn in_full(metric: &MetricInfo, paint: Paint) -> String {

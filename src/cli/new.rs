@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::args::NewArgs;
-use super::output::tell;
+use super::output::print_note;
 use super::paths::parse_target;
 use super::write::make_asking;
 use crate::domain::{
@@ -65,8 +65,8 @@ fn new_set(path: &Path, args: &NewArgs) -> anyhow::Result<Exit> {
     let jobs = [FileJob { path: path.to_path_buf(), action: FileAction::Create(text) }];
     let log = EditLog::of(Places::find().as_ref());
     let done = log.make(None, &format!("create {name}"), &jobs)?;
-    done.note.iter().for_each(|note| tell(note));
-    tell(&format!("created {}", path.display()));
+    done.note.iter().for_each(|note| print_note(note));
+    print_note(&format!("created {}", path.display()));
     Ok(Exit::Success)
 }
 
@@ -88,8 +88,8 @@ fn new_case(path: &Path, id: &str, args: &NewArgs) -> anyhow::Result<Exit> {
     let jobs =
         [FileJob { path: set.path.clone(), action: FileAction::Change(open.file.shared_text(), change) }];
     let done = make_asking(&root, &format!("create {id}"), &jobs)?;
-    done.note.iter().for_each(|note| tell(note));
-    tell(&format!("created {id} in {}", path.display()));
+    done.note.iter().for_each(|note| print_note(note));
+    print_note(&format!("created {id} in {}", path.display()));
     Ok(Exit::Success)
 }
 

@@ -2,7 +2,7 @@
 
 use super::Exit;
 use super::addresses::{copy_runs, copy_runs_quietly};
-use super::output::tell;
+use super::output::print_note;
 use crate::buckets::BucketAddress;
 use crate::domain::clean_line;
 use crate::explorer::{Explorer, NewerRun, OpenedRunFile, explore};
@@ -38,7 +38,7 @@ pub(super) fn open_pushed(address: &BucketAddress, theme: Option<String>) -> any
     // Waits for a merge that goes on, whose files would stay.
     let mut pushed = locked(&pushed);
     pushed.is_closed = true;
-    pushed.remarks.iter().for_each(|remark| tell(&clean_line(remark)));
+    pushed.remarks.iter().for_each(|remark| print_note(&clean_line(remark)));
     drop(temporary);
     Ok(Exit::Success)
 }

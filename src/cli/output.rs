@@ -15,28 +15,28 @@ static STDOUT_IS_TERMINAL: LazyLock<bool> = LazyLock::new(|| io::stdout().is_ter
 static STDERR_IS_TERMINAL: LazyLock<bool> = LazyLock::new(|| io::stderr().is_terminal());
 
 /// Prints text on standard output. Returns `false` if it was closed.
-pub(super) fn say(text: &str) -> bool {
+pub(super) fn print_line(text: &str) -> bool {
     write_line(io::stdout().lock(), for_people(text, *STDOUT_IS_TERMINAL))
 }
 
 /// Prints text on standard output in the place of the last `before` lines; below them if it is no terminal. Returns `false`
 /// if it was closed.
-pub(super) fn say_again(text: &str, before: usize) -> bool {
+pub(super) fn print_over(text: &str, before: usize) -> bool {
     let mut out = io::stdout().lock();
     if *STDOUT_IS_TERMINAL && before > 0 && write!(out, "\x1b[{before}F\x1b[J").is_err() {
         return false;
     }
     drop(out);
-    say(text)
+    print_line(text)
 }
 
 /// Prints text on standard error.
-pub(super) fn tell(text: &str) {
+pub(super) fn print_note(text: &str) {
     write_line(io::stderr().lock(), for_people(text, *STDERR_IS_TERMINAL));
 }
 
 /// Displays the progress of something in one line of the terminal. The line is removed with the last progress.
-pub(super) fn tell_progress(text: &str, is_last: bool) {
+pub(super) fn print_progress(text: &str, is_last: bool) {
     let mut out = io::stderr().lock();
     if *STDERR_IS_TERMINAL {
         let text = if is_last { String::new() } else { for_people(text, true) };
@@ -54,7 +54,7 @@ pub(super) fn print_log_command(line: &str, on_stderr: bool) {
 }
 
 /// Prints JSON on standard output. Control characters are escaped if it is a terminal or a CI log.
-pub(super) fn say_json(json: &str) -> bool {
+pub(super) fn print_json(json: &str) -> bool {
     let mut out = json_output();
     out.write_all(json.as_bytes()).and_then(|()| out.end()).is_ok()
 }
@@ -102,11 +102,11 @@ impl Write for JsonOutput {
 }
 
 /// Prints a patch on standard output: unchanged for a program, cleaned for a terminal or a CI log.
-pub(super) fn say_patch(patch: &str) -> bool {
+pub(super) fn print_patch(patch: &str) -> bool {
     // The line end is written again; a blank line before it belongs to the patch.
     let patch = patch.strip_suffix('\n').unwrap_or(patch);
     match *STDOUT_IS_TERMINAL || std::env::var_os("CI").is_some() {
-        true => say(patch),
+        true => print_line(patch),
         false => write_line(io::stdout().lock(), patch.into()),
     }
 }

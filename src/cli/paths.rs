@@ -2,7 +2,7 @@
 
 use super::addresses::title_of_copy;
 use super::args::{CaseArgs, Cli};
-use super::output::tell;
+use super::output::print_note;
 use crate::domain::clean_line;
 use crate::domain::stored_path::path_below;
 use crate::formats::ColumnMap;
@@ -119,10 +119,10 @@ pub(super) fn open_targets(
     let mut selections: Vec<Selection> = Vec::new();
     for target in targets {
         let opened = Workspace::open_with(&target.path, columns)?;
-        opened.unreadable.iter().for_each(|problem| tell(&clean_line(problem)));
+        opened.unreadable.iter().for_each(|problem| print_note(&clean_line(problem)));
         let (unknown, known): (Vec<&SetPath>, Vec<&SetPath>) =
             opened.sets.iter().partition(|set| set.is_unknown_data);
-        tell_unknown(&unknown);
+        print_unknown(&unknown);
         if known.is_empty() {
             bail!(
                 "{}: no eval sets here; evaltrail looks for *.evalset.json, *.test.json and data sets (.jsonl, .csv, .json)",
@@ -130,7 +130,7 @@ pub(super) fn open_targets(
             );
         }
         let meant = meant(&known, target.path.is_dir(), saved);
-        tell_left_out(&known, &meant, saved);
+        print_left_out(&known, &meant, saved);
         for set in meant {
             match selections.iter_mut().find(|selection| selection.set.path == set.path) {
                 Some(known) => known.ids.extend(target.ids.clone()),
@@ -153,14 +153,14 @@ pub(super) fn open_targets(
 }
 
 /// Prints which files of a folder look like data and are not read.
-fn tell_unknown(unknown: &[&SetPath]) {
+fn print_unknown(unknown: &[&SetPath]) {
     let Some(first) = unknown.first() else { return };
     let more = if unknown.len() > 1 { format!(" and {} more", unknown.len() - 1) } else { String::new() };
-    tell(&format!("not read: {}{more}; `evaltrail check` tells why", clean_line(&first.shown)));
+    print_note(&format!("not read: {}{more}; `evaltrail check` tells why", clean_line(&first.shown)));
 }
 
 /// Prints which sets of a folder are not run, or not scored, and which command handles them.
-fn tell_left_out(sets: &[&SetPath], meant: &[&SetPath], saved: bool) {
+fn print_left_out(sets: &[&SetPath], meant: &[&SetPath], saved: bool) {
     let left_out = || sets.iter().filter(|set| meant.iter().all(|other| other.path != set.path));
     let Some(first) = left_out().next() else { return };
     let more = match left_out().count() - 1 {
@@ -168,7 +168,7 @@ fn tell_left_out(sets: &[&SetPath], meant: &[&SetPath], saved: bool) {
         more => format!(" and {more} more"),
     };
     let first = clean_line(&first.shown);
-    tell(&match saved {
+    print_note(&match saved {
         false => format!("not run: {first}{more}, with saved responses; `evaltrail score` scores them"),
         true => format!("not scored: {first}{more}, without saved responses; `evaltrail run` runs them"),
     });

@@ -1,6 +1,6 @@
 //! The progress of a run: a line that is redrawn on a terminal, plain lines elsewhere.
 
-use super::output::say;
+use super::output::print_line;
 use crate::domain::{EndedAttempt, Progress, RunState, Status, clean_line};
 use crate::report::{Paint, case_line, turn_lines};
 use std::io::{self, IsTerminal, Write};
@@ -45,7 +45,7 @@ impl Reporter {
                     Err(why) => format!("\n      the turns cannot be read: {}", clean_line(&why)),
                 };
             }
-            self.lines = say(&lines);
+            self.lines = print_line(&lines);
         }
     }
 

@@ -2,9 +2,9 @@
 //! a shard, or a case of a queue, and another one continues it if the first one is gone.
 
 use super::Exit;
-use super::addresses::{address_in, copy_runs, say_when_slow, title_of_copy};
+use super::addresses::{address_in, copy_runs, print_when_slow, title_of_copy};
 use super::args::CaseArgs;
-use super::output::{plural, tell};
+use super::output::{plural, print_note};
 use super::uploader::{ClaimedShard, ClaimedWork, Heartbeat, OtherRuns, Uploaded, Uploader};
 use crate::buckets::{Bucket, BucketAddress};
 use crate::domain::{PlannedCases, RunPlan, RunState, Shard, clean_line};
@@ -59,7 +59,7 @@ fn open_place(
     if let Some(folder) = address.local_path() {
         std::fs::create_dir_all(&folder).with_context(|| format!("{flag} {}", folder.display()))?;
     }
-    let _waiting = say_when_slow(&address);
+    let _waiting = print_when_slow(&address);
     let runs = Bucket::open(&address)?;
     let text = whole_plan_text(whole, workspace)?.into_bytes();
     let split = format!("{} {}", shard.of, shard.by.name());
@@ -91,7 +91,7 @@ pub(super) fn claim_shard(
     let Some(shard) = prepared.plan.options.shard else { bail!("--push: the run is no shard") };
     let name = shard_claim_name(shard, &fingerprint(&[&whole]));
     let waits = |who: &Claimant| {
-        tell(&format!(
+        print_note(&format!(
             "{}: claimed by {} at {}; waiting for a heartbeat, for at most {} s",
             shard.words(),
             clean_line(&who.host),
@@ -104,7 +104,7 @@ pub(super) fn claim_shard(
             Ok(ShardClaim::Nothing(exit_of_complete(cases, (&address, shard), prepared, &whole)?))
         }
         ClaimOutcome::Taken(who) => {
-            tell(&format!(
+            print_note(&format!(
                 "{} is being run by {}; this process does nothing",
                 shard.words(),
                 clean_line(&who.host)
@@ -137,20 +137,20 @@ fn exit_of_complete(
 ) -> anyhow::Result<Exit> {
     let folder = copy_runs(address)?;
     let done = done_by_earlier_runs(&folder, whole, shard);
-    done.problems.iter().for_each(|problem| tell(&clean_line(problem)));
+    done.problems.iter().for_each(|problem| print_note(&clean_line(problem)));
     let plan = &prepared.plan;
     let is_missing = |case: &usize| !done.cases.contains(&(plan.cases.set(*case), plan.cases.index(*case)));
     let missing = (0..plan.cases.len()).filter(is_missing).count();
     let (words, all) = (shard.words(), plan.cases.len());
     if missing > 0 {
-        tell(&format!(
+        print_note(&format!(
             "{words} is marked as complete at {address}, but the results of {missing} of {all} cases are missing there; push \
              to another address to run them"
         ));
         return Ok(Exit::Failures);
     }
     let failed = plural(done.failed, "attempt");
-    tell(&format!(
+    print_note(&format!(
         "{words} is complete at {address}: {all} cases, {failed} did not pass; push to another address for a new run"
     ));
     Ok(if done.failed > cases.max_failures.unwrap_or(0) { Exit::Failures } else { Exit::Success })
@@ -164,7 +164,7 @@ fn leave_out_done(claimed: &mut ClaimedShard, prepared: &mut Prepared, whole: &[
         folder => folder?,
     };
     let done = done_by_earlier_runs(&folder, whole, claimed.shard);
-    done.problems.iter().for_each(|problem| tell(&clean_line(problem)));
+    done.problems.iter().for_each(|problem| print_note(&clean_line(problem)));
     let plan = &prepared.plan;
     let is_left = |case: &usize| !done.cases.contains(&(plan.cases.set(*case), plan.cases.index(*case)));
     let left: Vec<usize> = (0..plan.cases.len()).filter(is_left).collect();
@@ -174,7 +174,7 @@ fn leave_out_done(claimed: &mut ClaimedShard, prepared: &mut Prepared, whole: &[
         0 => String::new(),
         failed => format!(", of which {} did not pass", plural(failed, "attempt")),
     };
-    tell(&format!(
+    print_note(&format!(
         "{}: continued; {} of {of} cases are done at {}{failed}",
         claimed.shard.words(),
         of - cases.len(),
@@ -231,6 +231,6 @@ pub(super) fn merged_runs(
         OtherRuns::OfShard(part) => merge_one_shard(&folder, place, &part, RunKey::find())?,
         _ => merge_shards(&[folder], place, &HashSet::new(), RunKey::find())?,
     };
-    remarks.iter().for_each(|remark| tell(&clean_line(remark)));
+    remarks.iter().for_each(|remark| print_note(&clean_line(remark)));
     Ok(Some(state))
 }

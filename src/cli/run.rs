@@ -5,7 +5,7 @@ use super::args::{CaseArgs, ReportTo, RunArgs, ScoreArgs};
 use super::exit_code::{Tolerated, baseline, exit_of, is_counted_change};
 use super::find_run::find_run;
 use super::live_run::run_to_completion;
-use super::output::{json_output, paint, say, tell};
+use super::output::{json_output, paint, print_line, print_note};
 use super::paths::{open_targets, place_of, targets};
 use super::push::{ShardClaim, claim_shard, join_queue, merged_runs};
 use super::rerun::rerun_command;
@@ -87,7 +87,7 @@ fn of_shard(cases: &CaseArgs, options: RunOptions) -> anyhow::Result<RunOptions>
         Some(ShardChoice::Given(shard)) => shard,
         Some(ShardChoice::Auto(by)) => {
             let (shard, from) = shard_of_environment(by, variable).map_err(anyhow::Error::msg)?;
-            tell(&format!("--shard auto: {}/{}, {from}", shard.number, shard.of));
+            print_note(&format!("--shard auto: {}/{}, {from}", shard.number, shard.of));
             shard
         }
     };
@@ -153,7 +153,7 @@ fn execute_run(
     request: Request,
 ) -> anyhow::Result<Exit> {
     if request.selections.iter().all(|selection| selection.cases.as_ref().is_some_and(Vec::is_empty)) {
-        tell(match cases.changed {
+        print_note(match cases.changed {
             true => "no selected case changed since its latest result: there is nothing to run",
             false => "the latest result of every selected case is a pass: there is nothing to run",
         });
@@ -161,9 +161,9 @@ fn execute_run(
     }
     let mut prepared = runner::prepare(workspace, &request, &runner::Stamp::now())?;
     for (file, why) in &prepared.problems {
-        tell(&format!("{file}: {why}"));
+        print_note(&format!("{file}: {why}"));
     }
-    prepared.remarks.iter().for_each(|remark| tell(remark));
+    prepared.remarks.iter().for_each(|remark| print_note(remark));
     // A shard may have no cases: that it ran tells the merged run that none is missing.
     if prepared.plan.cases.is_empty() && prepared.whole.is_none() {
         return Ok(Exit::UsageError);
@@ -224,7 +224,7 @@ fn write_results(
         Err(error) => {
             super::print_error(&anyhow::anyhow!("--redact: {error}; no report was written"));
             let summary = run_summary(state, paint(cases.color), &place_of(&workspace.root), rerun);
-            say(&runner::redacted_text(workspace, &state.plan, &summary));
+            print_line(&runner::redacted_text(workspace, &state.plan, &summary));
             return Ok(false);
         }
     };
@@ -246,11 +246,11 @@ fn conclude(
     let rule = cases.rule.rule(workspace.config.comparison);
     let change = baseline.map(|baseline| runner::compared_with(baseline, state, &rule, &workspace.root));
     if let Some(change) = change.as_ref().filter(|_| !cases.json) {
-        say(&change.words);
+        print_line(&change.words);
     }
     // Removed only after the reports were written, because they are read from the journal, which may be removed.
     if let Some(words) = runner::remove_old(workspace) {
-        tell(&words);
+        print_note(&words);
     }
     let tolerated = Tolerated {
         failures: cases.max_failures,
@@ -309,7 +309,7 @@ fn uploaded(
             0 => "the queue is empty".to_string(),
             left => format!("{left} of {all} attempts have no result; use another address to run them"),
         };
-        tell(&format!("{words}; this machine ran {own} of {all} attempts"));
+        print_note(&format!("{words}; this machine ran {own} of {all} attempts"));
     }
     Ok(merged)
 }
@@ -345,30 +345,32 @@ pub(super) fn options(args: &RunArgs, workspace: &Workspace) -> RunOptions {
 fn resumed(workspace: &Workspace, prepared: &Prepared) -> Result<Option<ResumedRun>, Exit> {
     match unfinished(&runner::history_of(workspace), &prepared.plan) {
         Resume::None(near) => {
-            near.into_iter().for_each(|why| tell(&clean_line(&why)));
-            tell("there is no unfinished run of this selection; starting a new run");
+            near.into_iter().for_each(|why| print_note(&clean_line(&why)));
+            print_note("there is no unfinished run of this selection; starting a new run");
             Ok(None)
         }
         Resume::Differs(run_id, differences) => {
-            tell(&format!("run {run_id} is unfinished, but was started with different settings:"));
-            differences.iter().for_each(|difference| tell(&format!("  {}", clean_line(difference))));
-            tell("use the same settings to resume it, or omit --resume to start a new run");
+            print_note(&format!("run {run_id} is unfinished, but was started with different settings:"));
+            differences.iter().for_each(|difference| print_note(&format!("  {}", clean_line(difference))));
+            print_note("use the same settings to resume it, or omit --resume to start a new run");
             Err(Exit::UsageError)
         }
         Resume::Taken(run_id) => {
-            tell(&format!("run {run_id} is being written by another evaltrail process; wait for it to end"));
+            print_note(&format!(
+                "run {run_id} is being written by another evaltrail process; wait for it to end"
+            ));
             Err(Exit::UsageError)
         }
         Resume::Run(run, differences) => {
             let (ended, all) = (run.state.totals.ended(), run.state.plan.attempts());
-            tell(&format!("resuming run {}: {ended} of {all} done", run.state.plan.run_id));
-            differences.iter().for_each(|difference| tell(&format!("  {}", clean_line(difference))));
+            print_note(&format!("resuming run {}: {ended} of {all} done", run.state.plan.run_id));
+            differences.iter().for_each(|difference| print_note(&format!("  {}", clean_line(difference))));
             match run.damaged {
                 0 => {}
-                1 => tell("1 line of its journal is damaged; its attempt is run again"),
-                lines => {
-                    tell(&format!("{lines} lines of its journal are damaged; their attempts are run again"))
-                }
+                1 => print_note("1 line of its journal is damaged; its attempt is run again"),
+                lines => print_note(&format!(
+                    "{lines} lines of its journal are damaged; their attempts are run again"
+                )),
             }
             Ok(Some(*run))
         }
@@ -409,7 +411,7 @@ fn finish(
         let written = write_json_report(state, &mut out).and_then(|()| out.end());
         failed.extend(written.or_else(without_reader).context("--json").err());
     } else {
-        say(&run_summary(state, paint(args.color), &place_of(root), rerun));
+        print_line(&run_summary(state, paint(args.color), &place_of(root), rerun));
     }
     failed.iter().for_each(super::print_error);
     Ok(failed.is_empty())
@@ -421,9 +423,9 @@ fn record_answers(state: &RunState, workspace: &Workspace) -> anyhow::Result<()>
     let jobs: Vec<_> = recordings.iter().filter_map(|recording| recording.job.clone()).collect();
     if !jobs.is_empty() {
         let done = make_asking(&workspace.root, "record the answers of tools", &jobs)?;
-        done.note.iter().for_each(|note| tell(note));
+        done.note.iter().for_each(|note| print_note(note));
     }
-    recordings.iter().for_each(|recording| tell(&recording.words));
+    recordings.iter().for_each(|recording| print_note(&recording.words));
     Ok(())
 }
 

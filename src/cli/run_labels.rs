@@ -4,7 +4,7 @@ use super::Exit;
 use super::addresses::copy_at;
 use super::args::{OneRunArgs, RunsAction};
 use super::find_run::find_run;
-use super::output::tell;
+use super::output::print_note;
 use crate::domain::clean_line;
 use crate::runner::{history_of, name_run, pin_run, unpin_run};
 use crate::store::{LoadedRun, remove_run};
@@ -16,7 +16,7 @@ pub(super) fn change(action: RunsAction) -> anyhow::Result<Exit> {
         RunsAction::Pin(args) => pin(&args)?,
         RunsAction::Unpin(args) => {
             let (workspace, run) = found(&args)?;
-            tell(&unpin_run(&workspace, &run.state.plan.run_id)?);
+            print_note(&unpin_run(&workspace, &run.state.plan.run_id)?);
         }
         RunsAction::Name { run: args, name } => {
             let name = name.map(|name| name.trim().to_string()).filter(|name| !name.is_empty());
@@ -24,8 +24,8 @@ pub(super) fn change(action: RunsAction) -> anyhow::Result<Exit> {
             name_run(&workspace, &run.state.plan.run_id, name.as_deref()).map_err(anyhow::Error::msg)?;
             let id = id_of(&run);
             match name {
-                Some(name) => tell(&format!("run {id} is named {}", clean_line(&name))),
-                None => tell(&format!("run {id} has no name")),
+                Some(name) => print_note(&format!("run {id} is named {}", clean_line(&name))),
+                None => print_note(&format!("run {id} has no name")),
             }
         }
         RunsAction::Delete(args) => {
@@ -37,7 +37,7 @@ pub(super) fn change(action: RunsAction) -> anyhow::Result<Exit> {
             if !remove_run(&run.path)? {
                 bail!("run {} is being written by another evaltrail process", id_of(&run));
             }
-            tell(&format!("run {} was deleted", id_of(&run)));
+            print_note(&format!("run {} was deleted", id_of(&run)));
         }
     }
     Ok(Exit::Success)
@@ -45,7 +45,7 @@ pub(super) fn change(action: RunsAction) -> anyhow::Result<Exit> {
 
 fn pin(args: &OneRunArgs) -> anyhow::Result<()> {
     let (workspace, run) = found(args)?;
-    tell(&pin_run(&workspace, &run.state)?);
+    print_note(&pin_run(&workspace, &run.state)?);
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use super::addresses::copy_at;
 use super::args::{ColorWhen, RunsArgs};
 use super::board::{board, pushed_at};
 use super::find_run::name_of;
-use super::output::{paint, plural, say, say_json, tell};
+use super::output::{paint, plural, print_json, print_line, print_note};
 use super::{Exit, run_labels};
 use crate::domain::{Status, clean_line};
 use crate::history::{History, RunHead, RunSource, SetResults};
@@ -35,29 +35,29 @@ pub(crate) fn runs(args: RunsArgs) -> anyhow::Result<Exit> {
         let unreadable: Vec<Value> = unreadable
             .map(|(path, error)| json!({"path": path.display().to_string(), "error": clean_line(error)}))
             .collect();
-        say_json(&serde_json::to_string_pretty(
+        print_json(&serde_json::to_string_pretty(
             &json!({"evaltrail": env!("CARGO_PKG_VERSION"), "runs": runs, "unreadable": unreadable}),
         )?);
         return Ok(Exit::Success);
     }
     for (_, error) in &history.unreadable {
-        tell(&format!("a run cannot be read: {}", clean_line(error)));
+        print_note(&format!("a run cannot be read: {}", clean_line(error)));
     }
     let paint = paint(ColorWhen::Auto);
     if history.runs.is_empty() {
         if history.unreadable.is_empty() {
-            say("no runs here yet; evaltrail run . starts one");
+            print_line("no runs here yet; evaltrail run . starts one");
         }
         return Ok(Exit::Success);
     }
     // An id is shown in full, so that it can be copied.
     let width = shown().map(|head| clean_line(&head.run_id).chars().count()).max().unwrap_or(0).max(14);
-    say(&paint.faint(&format!(
+    print_line(&paint.faint(&format!(
         "{:<width$} {:<16} {:>8} {:>7} {:>7} {:>10} {:>7}  {}",
         "run", "started (UTC)", "passed", "failed", "errored", "not judged", "seconds", "what"
     )));
     for head in shown() {
-        if !say(&run_line(&history, head, &workspace.root, width, paint)) {
+        if !print_line(&run_line(&history, head, &workspace.root, width, paint)) {
             break;
         }
     }

@@ -1,6 +1,6 @@
 //! The cases that `--failed` and `--changed` select.
 
-use super::output::tell;
+use super::output::print_note;
 use crate::domain::{CaseKey, InMemory, RunState, Status};
 use crate::formats::SetFile;
 use crate::history::{CaseResult, PastResults, case_results};
@@ -31,7 +31,7 @@ pub(super) fn only_failed(
     selections: Vec<Selection>,
 ) -> anyhow::Result<Vec<Selection>> {
     let (opened, past) = opened_with_results(workspace, &selections);
-    past.unreadable.iter().for_each(|error| tell(&runner::unreadable_words(error)));
+    past.unreadable.iter().for_each(|error| print_note(&runner::unreadable_words(error)));
     let narrowed = selections.into_iter().zip(&opened).map(|(selection, open)| {
         let Some(open) = open else { return Ok(selection) };
         let notes = read_notes(&selection.set.path).unwrap_or_default();
@@ -41,7 +41,7 @@ pub(super) fn only_failed(
         match (results.is_empty(), past.unreadable.is_empty()) {
             (true, false) => anyhow::bail!("--failed: {shown} has no results that can be read"),
             (true, true) => {
-                tell(&format!("{shown} has not been run yet: all of its cases are selected"));
+                print_note(&format!("{shown} has not been run yet: all of its cases are selected"));
                 return Ok(selection);
             }
             (false, _) => {}
@@ -82,7 +82,7 @@ pub(super) fn only_failed_in(run: &RunState, selections: Vec<Selection>) -> Vec<
 /// after it.
 pub(super) fn only_changed(workspace: &Workspace, selections: Vec<Selection>) -> Vec<Selection> {
     let found = runner::changed_cases(workspace, &selections);
-    found.unreadable.iter().for_each(|error| tell(&runner::unreadable_words(error)));
+    found.unreadable.iter().for_each(|error| print_note(&runner::unreadable_words(error)));
     let narrowed =
         selections.into_iter().zip(found.of_selections).map(|(selection, changed)| match changed {
             None => selection,

@@ -3,7 +3,7 @@
 use super::Exit;
 use super::args::{ExportArgs, OpenArgs};
 use super::find_run::find_run;
-use super::output::tell;
+use super::output::print_note;
 use super::own_files::{RunFile, exported, run_file};
 use super::paths::path_word;
 use super::terminal::no_terminal;
@@ -26,7 +26,7 @@ pub(super) fn export(args: ExportArgs) -> anyhow::Result<Exit> {
         anyhow::bail!("{}: the file exists already; --force replaces it", to.display());
     }
     runner::export(&workspace, &run, &to).with_context(|| to.display().to_string())?;
-    tell(&format!(
+    print_note(&format!(
         "run {} is in {}, without known secrets; evaltrail open {} opens it anywhere",
         clean_line(&run.state.plan.run_id),
         to.display(),

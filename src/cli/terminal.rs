@@ -1,7 +1,7 @@
 //! Whether the explorer can be shown.
 
 use super::Exit;
-use super::output::tell;
+use super::output::print_note;
 use crate::explorer::has_escape_sequences;
 use std::io::IsTerminal;
 
@@ -16,9 +16,11 @@ pub(super) fn no_terminal(instead: &str) -> Option<Exit> {
         if has_escape_sequences() {
             return None;
         }
-        tell("evaltrail: the explorer needs a console of Windows 10 or newer, such as Windows Terminal");
+        print_note(
+            "evaltrail: the explorer needs a console of Windows 10 or newer, such as Windows Terminal",
+        );
         return Some(Exit::UsageError);
     }
-    tell(&format!("evaltrail: the explorer needs a terminal; without one, use {instead}"));
+    print_note(&format!("evaltrail: the explorer needs a terminal; without one, use {instead}"));
     Some(Exit::UsageError)
 }

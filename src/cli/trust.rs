@@ -1,6 +1,6 @@
 //! Asks for permission for actions that the files of a folder cause.
 
-use super::output::{can_prompt, confirm, tell};
+use super::output::{can_prompt, confirm, print_note};
 use crate::domain::{clean_exact, clean_line};
 use crate::judge::Keys;
 use crate::runner::{KeyOffer, TrustAction, TrustQuestion};
@@ -14,11 +14,11 @@ pub(super) fn allowed(questions: &[TrustQuestion], trust_all: bool) -> anyhow::R
         questions.iter().filter(|question| !trust_all && !trust.allows(&question.fingerprint)).collect();
     let asked = can_prompt();
     for question in &open {
-        tell(question.action.words());
-        tell(&format!("    {}", clean_exact(&question.command)));
-        tell(&format!("    in {}", clean_exact(&question.folder)));
-        if asked && !said_yes(question.action)? {
-            tell("Not allowed. Nothing was run.");
+        print_note(question.action.words());
+        print_note(&format!("    {}", clean_exact(&question.command)));
+        print_note(&format!("    in {}", clean_exact(&question.folder)));
+        if asked && !is_yes(question.action)? {
+            print_note("Not allowed. Nothing was run.");
             return Ok(false);
         }
         if asked {
@@ -26,7 +26,7 @@ pub(super) fn allowed(questions: &[TrustQuestion], trust_all: bool) -> anyhow::R
         }
     }
     if !asked && !open.is_empty() {
-        tell("Without a terminal, evaltrail cannot ask. Review this, then run again with --trust.");
+        print_note("Without a terminal, evaltrail cannot ask. Review this, then run again with --trust.");
         return Ok(false);
     }
     Ok(true)
@@ -38,25 +38,25 @@ pub(super) fn allowed_keys(offer: KeyOffer, trust_all: bool) -> anyhow::Result<K
     let mut trust = Trust::load(Places::find().as_ref());
     let (names, file) = (keys.words().join(", "), keys.file().display().to_string());
     if trust_all || trust.allows(&question.fingerprint) {
-        tell(&clean_line(&format!("using {names} from {file}")));
+        print_note(&clean_line(&format!("using {names} from {file}")));
         return Ok(keys);
     }
     if !can_prompt() {
         let words = format!("the judge needs {names}, which {file} contains; run with --trust to allow it");
-        tell(&clean_line(&words));
+        print_note(&clean_line(&words));
         return Ok(Keys::default());
     }
-    tell(question.action.words());
-    tell(&format!("    {}", clean_exact(&question.command)));
-    if !said_yes(question.action)? {
-        tell("Not used.");
+    print_note(question.action.words());
+    print_note(&format!("    {}", clean_exact(&question.command)));
+    if !is_yes(question.action)? {
+        print_note("Not used.");
         return Ok(Keys::default());
     }
     trust.grant(&question.fingerprint, &question.command)?;
     Ok(keys)
 }
 
-fn said_yes(action: TrustAction) -> io::Result<bool> {
+fn is_yes(action: TrustAction) -> io::Result<bool> {
     let what = match action {
         TrustAction::Start => "Start it",
         TrustAction::Connect => "Send them there",

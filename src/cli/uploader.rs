@@ -1,7 +1,7 @@
 //! The threads of a run that other machines see: one writes heartbeats, one uploads.
 
 use super::interrupts::InterruptFlag;
-use super::output::tell;
+use super::output::print_note;
 use crate::buckets::{Bucket, BucketAddress, BucketError};
 use crate::domain::{AttemptKey, RunPlan, Shard, clean_line};
 use crate::report::shell_word;
@@ -80,7 +80,7 @@ impl ClaimedWork {
 }
 
 fn warn(error: &dyn std::fmt::Display) {
-    tell(&format!("warning: {}", clean_line(&error.to_string())));
+    print_note(&format!("warning: {}", clean_line(&error.to_string())));
 }
 
 /// Writes heartbeats on a thread of its own, until it is dropped.
@@ -229,7 +229,7 @@ impl Uploader {
             1 => format!("evaltrail {place} explores it, evaltrail merge {place} makes it one of your runs"),
             _ => format!("evaltrail runs {place} lists the shards, evaltrail merge {place} merges them"),
         };
-        tell(&format!("run {run} is at {address}; {next}"));
+        print_note(&format!("run {run} is at {address}; {next}"));
         Ok(match claimed.continued {
             Some(part) => OtherRuns::OfShard(part),
             None => OtherRuns::None,
@@ -254,7 +254,7 @@ fn wait_for_upload(
         }
         if !is_said && began.elapsed() > SAID_AFTER {
             is_said = true;
-            tell(&format!("uploading the rest, for at most {} s; Ctrl-C ends that", limit.as_secs()));
+            print_note(&format!("uploading the rest, for at most {} s; Ctrl-C ends that", limit.as_secs()));
         }
         if interrupted.is_set() {
             bail!("the upload was interrupted");
@@ -275,7 +275,7 @@ fn upload(
         match held.send(&mut push) {
             Ok(()) => {
                 if std::mem::take(&mut is_failing) {
-                    tell("the upload works again");
+                    print_note("the upload works again");
                 }
                 has_begun = true;
             }

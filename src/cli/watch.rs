@@ -2,7 +2,7 @@
 
 use super::args::RunArgs;
 use super::interrupts::Interrupts;
-use super::output::{can_prompt, confirm, tell};
+use super::output::{can_prompt, confirm, print_note};
 use super::paths::{open_targets, targets};
 use super::run::{give_session, options, run, run_selected};
 use super::{Exit, print_error};
@@ -28,14 +28,14 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
     let mut watched = Watched::start(&workspace, &sender)?;
     let mut seen = SeenCases::default();
     let found = changed_cases(&workspace, &selections);
-    found.unreadable.iter().for_each(|error| tell(&unreadable_words(error)));
+    found.unreadable.iter().for_each(|error| print_note(&unreadable_words(error)));
     note(&mut seen, &selections, &found.of_selections);
     let began = unix_now();
     let mut exit = run(args)?;
     let mut last_run = (began, unix_now());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut interrupted = Interrupts::listen()?;
-    tell("watching the cases, the criteria and the agent's files; Ctrl-C stops");
+    print_note("watching the cases, the criteria and the agent's files; Ctrl-C stops");
     while exit != Exit::Interrupted && runtime.block_on(next_change(&mut changes, &mut interrupted))? {
         // A file may be half written: then the next change is waited for.
         let Ok((workspace, selections)) = opened(args) else { continue };
@@ -66,7 +66,7 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
                     Err(error) => print_error(&error),
                 }
                 last_run = (began, unix_now());
-                tell("watching; Ctrl-C stops");
+                print_note("watching; Ctrl-C stops");
             }
             Wanted::Skip => {}
             Wanted::Stop => break,
@@ -74,7 +74,7 @@ pub(super) fn run_and_watch(args: &RunArgs) -> anyhow::Result<Exit> {
     }
     // A question may still be waiting for its answer.
     runtime.shutdown_background();
-    tell("no longer watching");
+    print_note("no longer watching");
     Ok(exit)
 }
 
@@ -151,11 +151,11 @@ async fn is_wanted(
 ) -> anyhow::Result<Wanted> {
     let words = estimate.words();
     if may_start {
-        tell(&format!("{words}; running"));
+        print_note(&format!("{words}; running"));
         return Ok(Wanted::Run);
     }
     if !can_prompt() {
-        tell(&format!(
+        print_note(&format!(
             "{words}; not run, because there is no terminal on which to ask; evaltrail run --changed runs them"
         ));
         return Ok(Wanted::Skip);

@@ -32,7 +32,7 @@ pub struct Quarantine {
 
 impl Quarantine {
     /// Whether it holds on a day, given as `2026-12-31`. False if its days are not dates in this form.
-    pub fn holds_on(&self, day: &str) -> bool {
+    pub fn is_active_on(&self, day: &str) -> bool {
         is_day(&self.since)
             && is_day(&self.until)
             && (self.since.as_str()..=self.until.as_str()).contains(&day)

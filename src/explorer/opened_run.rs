@@ -53,7 +53,7 @@ pub(crate) fn open(model: &mut Model, past: PastRun, name: Option<String>) -> Ve
     model.opened_run = Some(Box::new(OpenedRun { run: past.run, name, not_run, damaged, workspace }));
     relist(model);
     if damaged > 0 {
-        tell_damaged(model, damaged);
+        notify_damaged(model, damaged);
     }
     effects
 }
@@ -86,7 +86,7 @@ pub(crate) fn renew(model: &mut Model, past: PastRun, outcomes: Outcomes) -> Vec
         std::mem::replace(&mut opened.damaged, damaged)
     });
     if damaged > damaged_before {
-        tell_damaged(model, damaged);
+        notify_damaged(model, damaged);
     }
     // The text of a case is in the record of its attempt.
     for (set, of_run) in past.sets.into_iter().enumerate() {
@@ -144,7 +144,7 @@ fn show_attempt(model: &mut Model, number: Option<u32>) {
     }
 }
 
-fn tell_damaged(model: &mut Model, damaged: usize) {
+fn notify_damaged(model: &mut Model, damaged: usize) {
     let words = match damaged {
         1 => "1 attempt of this run is damaged or too large, and not shown".to_string(),
         count => format!("{count} attempts of this run are damaged or too large, and not shown"),

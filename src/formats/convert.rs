@@ -118,7 +118,7 @@ fn one(
     if case.created == 0.0 {
         case.created = fresh.now;
     }
-    keep_saved(&mut case);
+    add_saved_responses(&mut case);
     let written = write_case(&case);
     match refusals(&written).into_iter().next() {
         Some(problem) => Err(problem),
@@ -178,7 +178,7 @@ fn fit_parts(parts: &mut Vec<Part>, dropped: &mut BTreeSet<String>) {
 }
 
 /// Moves an agent's saved results, for which ADK has no field, to keys with Vertex's names. ADK retains such keys.
-fn keep_saved(case: &mut EvalCase) {
+fn add_saved_responses(case: &mut EvalCase) {
     let Some(saved) = case.saved.take() else { return };
     let only_saved = EvalCase { saved: Some(saved), ..EvalCase::default() };
     let (row, _) = write_row(&only_saved);

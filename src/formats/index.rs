@@ -10,7 +10,7 @@ pub type Member = (String, Range<usize>);
 
 /// The kind of a document, by its first byte that is not white space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Top {
+pub enum RootKind {
     /// `{…}`
     Object,
     /// `[…]`
@@ -22,14 +22,14 @@ pub enum Top {
 }
 
 /// The kind of a text.
-pub fn top(text: &str) -> Top {
+pub fn root_kind(text: &str) -> RootKind {
     let mut cursor = Cursor::new(text);
     cursor.skip_space();
     match cursor.peek() {
-        Some(b'{') => Top::Object,
-        Some(b'[') => Top::Array,
-        Some(b'"') => Top::Text,
-        _ => Top::Other,
+        Some(b'{') => RootKind::Object,
+        Some(b'[') => RootKind::Array,
+        Some(b'"') => RootKind::Text,
+        _ => RootKind::Other,
     }
 }
 
@@ -85,8 +85,8 @@ pub fn first_keys(text: &str) -> Vec<String> {
 
 /// Like [`first_keys`], with the first byte of each value; 0 where the text ends before it.
 pub fn first_members(text: &str) -> Vec<(String, u8)> {
-    let start = match top(text) {
-        Top::Array => text.find('{').unwrap_or(text.len()),
+    let start = match root_kind(text) {
+        RootKind::Array => text.find('{').unwrap_or(text.len()),
         _ => 0,
     };
     let mut keys = Vec::new();

@@ -22,12 +22,12 @@ pub(in crate::formats) type Read<T> = Result<T, ReadError>;
 #[derive(Clone, Copy)]
 pub(in crate::formats) struct Node<'a> {
     pub(in crate::formats) value: &'a Value,
-    way: Way<'a>,
+    way: PathSegment<'a>,
 }
 
 #[derive(Clone, Copy)]
-enum Way<'a> {
-    Top,
+enum PathSegment<'a> {
+    Root,
     Key(&'a Node<'a>, &'a str),
     Index(&'a Node<'a>, usize),
     /// A member of the topmost value.
@@ -36,7 +36,7 @@ enum Way<'a> {
 
 impl<'a> Node<'a> {
     pub(in crate::formats) fn top(value: &'a Value) -> Self {
-        Node { value, way: Way::Top }
+        Node { value, way: PathSegment::Root }
     }
 
     pub(in crate::formats) fn path(&self) -> JsonPath {
@@ -44,16 +44,16 @@ impl<'a> Node<'a> {
         let mut node = *self;
         loop {
             match node.way {
-                Way::Top => break,
-                Way::Member(key) => {
+                PathSegment::Root => break,
+                PathSegment::Member(key) => {
                     steps.push(Step::Key(key.to_string()));
                     break;
                 }
-                Way::Key(parent, key) => {
+                PathSegment::Key(parent, key) => {
                     steps.push(Step::Key(key.to_string()));
                     node = *parent;
                 }
-                Way::Index(parent, index) => {
+                PathSegment::Index(parent, index) => {
                     steps.push(Step::Index(index));
                     node = *parent;
                 }
@@ -80,18 +80,18 @@ impl<'a> Node<'a> {
     pub(in crate::formats) fn get(&'a self, snake: &'a str) -> Option<Node<'a>> {
         let map = self.value.as_object()?;
         let (key, value) = lookup(map, snake)?;
-        (!value.is_null()).then_some(Node { value, way: Way::Key(self, key) })
+        (!value.is_null()).then_some(Node { value, way: PathSegment::Key(self, key) })
     }
 
     /// A member that the caller has already found, with its whole path.
     pub(in crate::formats) fn below(&'a self, key: &'a str, value: &'a Value) -> Node<'a> {
-        Node { value, way: Way::Key(self, key) }
+        Node { value, way: PathSegment::Key(self, key) }
     }
 
     /// A member that the caller has already found.
     pub(in crate::formats) fn member(self, key: &'a str, value: &'a Value) -> Node<'a> {
         // The path is only used in errors, where one step is enough to name the column.
-        Node { value, way: Way::Member(key) }
+        Node { value, way: PathSegment::Member(key) }
     }
 
     pub(in crate::formats) fn need(&'a self, snake: &'a str) -> Read<Node<'a>> {
@@ -100,7 +100,7 @@ impl<'a> Node<'a> {
 
     pub(in crate::formats) fn items(&'a self) -> Read<impl Iterator<Item = Node<'a>>> {
         let items = self.value.as_array().ok_or_else(|| self.wrong("a list"))?;
-        Ok(items.iter().enumerate().map(|(at, value)| Node { value, way: Way::Index(self, at) }))
+        Ok(items.iter().enumerate().map(|(at, value)| Node { value, way: PathSegment::Index(self, at) }))
     }
 
     pub(in crate::formats) fn str(&self) -> Read<String> {

@@ -4,7 +4,7 @@ use super::adk::{eval_case, named_case, turn_list, write_case};
 use super::document::{Document, Entry, Head, open_list, open_object};
 use super::foreign::{self, ReadAs};
 use super::form::Form;
-use super::index::{self, Top};
+use super::index::{self, RootKind};
 use super::json::{self, JsonPath, JsonPositions, SyntaxError};
 use super::line_size::LARGEST_LINE;
 use super::problem::FileProblem;
@@ -84,10 +84,10 @@ impl SetFile {
         {
             return Ok(SetFile::of_lines(lines, Source::Held(text), fallback_id, &read_as.columns));
         }
-        let found = match index::top(&text) {
-            Top::Object => open_object(&text, fallback_id, &read_as.columns),
-            Top::Array => open_list(&text, fallback_id),
-            Top::Text | Top::Other => Ok(None),
+        let found = match index::root_kind(&text) {
+            RootKind::Object => open_object(&text, fallback_id, &read_as.columns),
+            RootKind::Array => open_list(&text, fallback_id),
+            RootKind::Text | RootKind::Other => Ok(None),
         };
         match found {
             Ok(Some(Document { id, head, form, entries, list })) => Ok(SetFile {
@@ -391,8 +391,8 @@ fn other_forms(text: Arc<str>, fallback_id: &str, columns: &ColumnMap) -> Result
     if let Some(lines) = as_lines(&text, columns) {
         return Ok(SetFile::of_lines(lines, Source::Held(text), fallback_id, columns));
     }
-    let opened = match index::top(&text) {
-        Top::Object | Top::Array => json::parse(&text)
+    let opened = match index::root_kind(&text) {
+        RootKind::Object | RootKind::Array => json::parse(&text)
             .ok()
             .and_then(|parsed| Frame::of(&parsed.value, columns))
             .map(|frame| (Form::Frame, Cases::Frame(frame))),

@@ -2,7 +2,7 @@
 
 use super::foreign::{holds_data, is_promptfoo_config, of_bytes, of_text};
 use super::head::decoded_text;
-use super::index::{self, Top};
+use super::index::{self, RootKind};
 use super::messages::KINDS;
 use super::text_lines::table_header;
 use super::vertex::{ColumnMap, header, is_known_name};
@@ -164,8 +164,8 @@ fn of_document(text: &str, columns: &ColumnMap) -> FileContent {
     let members = index::first_members(text);
     let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
     let has = |name: &str| names.contains(&name);
-    match index::top(text) {
-        Top::Object => {
+    match index::root_kind(text) {
+        RootKind::Object => {
             let is_set = has("eval_cases")
                 || has("evalCases")
                 || (has("eval_case_results") && !has("eval_set_id"))
@@ -180,7 +180,7 @@ fn of_document(text: &str, columns: &ColumnMap) -> FileContent {
                 false => FileContent::Other,
             }
         }
-        Top::Array => {
+        RootKind::Array => {
             let is_message = has("role") && (has("content") || has("parts"));
             match is_message || begins_with_message(&names, text) {
                 true => FileContent::Cases,

@@ -1,6 +1,6 @@
 //! Lines of a text as rows of a data set, and why a text is none.
 
-use crate::formats::index::Top;
+use crate::formats::index::RootKind;
 use crate::formats::json::SyntaxError;
 use crate::formats::vertex::{
     Frame, LineIndexer, Lines, NEEDED, found_columns, header, is_known, unknown_columns,
@@ -109,13 +109,15 @@ pub(super) fn why_not(text: &str) -> FileProblem {
         return unknown_rows(text);
     }
     match json::parse(text) {
-        Err(_) if matches!(index::top(text), Top::Other | Top::Text) => match table_header(text) {
-            Some(names) => unknown(names),
-            None => {
-                let head: String = text.lines().next().unwrap_or_default().chars().take(60).collect();
-                FileProblem::here(text, expected, &format!("a text that begins {head:?}"))
+        Err(_) if matches!(index::root_kind(text), RootKind::Other | RootKind::Text) => {
+            match table_header(text) {
+                Some(names) => unknown(names),
+                None => {
+                    let head: String = text.lines().next().unwrap_or_default().chars().take(60).collect();
+                    FileProblem::here(text, expected, &format!("a text that begins {head:?}"))
+                }
             }
-        },
+        }
         Err(error) => FileProblem::syntax(text, error),
         Ok(parsed) => {
             if parsed.value.get("eval_case_results").is_some() {

@@ -96,7 +96,7 @@ pub fn merge_shards(
             }
         }
     }
-    remarks.extend(keep_newest_job(&mut shards));
+    remarks.extend(retain_newest_job(&mut shards));
     same_run(&shards)?;
     let whole = whole_plan(&shards[0], workspace)?;
     let attempts = attempts_of(&shards, &whole.plan)?;
@@ -182,7 +182,7 @@ fn whole_plan_text(run: &Path) -> Result<Vec<u8>, MergeError> {
 }
 
 /// Leaves out shards of other jobs of a scheduler than the newest one. Returns what to say about it.
-fn keep_newest_job(shards: &mut Vec<ShardRun>) -> Option<String> {
+fn retain_newest_job(shards: &mut Vec<ShardRun>) -> Option<String> {
     let job = shards.last()?.run.state.plan.options.job.clone();
     let before = shards.len();
     shards.retain(|shard| shard.run.state.plan.options.job == job);

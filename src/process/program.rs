@@ -112,14 +112,14 @@ impl Drop for Program {
 /// The last part of a stream, for error messages. The rest is read and discarded.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tail {
-    kept: std::sync::Arc<std::sync::Mutex<Kept>>,
+    kept: std::sync::Arc<std::sync::Mutex<OutputTail>>,
     /// Closed when the stream has ended.
     open: Option<tokio::sync::watch::Receiver<()>>,
 }
 
 /// The last bytes of a stream, and the number of those before them.
 #[derive(Debug, Default)]
-struct Kept {
+struct OutputTail {
     bytes: Vec<u8>,
     dropped: u64,
 }

@@ -2,7 +2,7 @@
 
 use super::conversation::{Interruption, PartialTurn, Thinking, UserTurns, round, run_turns};
 use super::run_resources::{ProgressSink, RunResources};
-use crate::agents::{Admission, Agent, AgentError, ErrorKind, Opening, TurnBudget};
+use crate::agents::{Agent, AgentError, AttemptRegistration, ErrorKind, Opening, TurnBudget};
 use crate::domain::{
     AgentSpec, Attempt, AttemptKey, Conversation, Criterion, CustomMetric, EvalCase, FindingRule, Invocation,
     MetricResult, Progress, SESSION_STATE_MATCH, Status, adk_status, case_status,
@@ -34,8 +34,12 @@ struct TryOutcome {
 }
 
 /// Admits the attempt to its agent. Reports if it has to wait for others.
-async fn admitted(agent: &dyn Agent, opening: &Opening, sink: &mut impl ProgressSink) -> Option<Admission> {
-    let mut admitting = agent.admit(opening);
+async fn admitted(
+    agent: &dyn Agent,
+    opening: &Opening,
+    sink: &mut impl ProgressSink,
+) -> Option<AttemptRegistration> {
+    let mut admitting = agent.register_attempt(opening);
     tokio::select! {
         biased;
         admission = &mut admitting => return admission,

@@ -103,5 +103,5 @@ impl Selection {
 /// The quarantine of a case, if it holds on this day.
 pub(super) fn quarantine_on(notes: &Notes, eval_id: &str, day: &str) -> Option<Quarantine> {
     let quarantine = notes.of(eval_id)?.quarantine.clone();
-    quarantine.filter(|quarantine| quarantine.holds_on(day))
+    quarantine.filter(|quarantine| quarantine.is_active_on(day))
 }

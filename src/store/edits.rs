@@ -114,7 +114,7 @@ impl Scope {
         Scope::Folder(real(folder))
     }
 
-    fn holds(&self, kept: &Kept) -> bool {
+    fn holds(&self, kept: &LoggedEdit) -> bool {
         kept.files.iter().any(|file| match self {
             Scope::Files(files) => files.contains(&file.path),
             Scope::Folder(folder) => file.path.starts_with(folder),
@@ -131,7 +131,7 @@ pub struct EditLog {
 
 /// An edit as it is stored in the log.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Kept {
+struct LoggedEdit {
     id: u64,
     at: String,
     words: String,
@@ -152,7 +152,7 @@ struct LoggedFile {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Line {
-    Made(Kept),
+    Made(LoggedEdit),
     Undone(u64),
     Redone(u64),
     /// The edit was logged, but could not be made.
@@ -169,7 +169,7 @@ struct History {
 
 /// An edit with its state according to the log.
 struct Logged {
-    kept: Kept,
+    kept: LoggedEdit,
     undone: bool,
     /// The number of the newest line about it.
     turned: usize,
@@ -190,7 +190,7 @@ impl EditLog {
         let files: Vec<LoggedFile> = jobs.iter().map(kept_file).collect();
         let id = self.history().newest_id + 1;
         let at = jiff::Timestamp::now().to_string();
-        let kept = Kept { id, at, words: words.to_string(), files };
+        let kept = LoggedEdit { id, at, words: words.to_string(), files };
         let logged = lock.and_then(|lock| self.append(&Line::Made(kept.clone())).map(|()| lock));
         let mut notes = Vec::new();
         for (at, file) in kept.files.iter().enumerate() {
@@ -441,7 +441,7 @@ impl History {
             Line::Made(made) => {
                 self.newest_id = self.newest_id.max(made.id);
                 // Undone edits of these files cannot be redone after this one.
-                let touched = |kept: &Kept| {
+                let touched = |kept: &LoggedEdit| {
                     kept.files.iter().any(|file| made.files.iter().any(|new| new.path == file.path))
                 };
                 for logged in self.edits.iter_mut().filter(|logged| logged.undone && touched(&logged.kept)) {

@@ -53,7 +53,7 @@ impl Card {
     }
 
     /// What the card says about the agent. ADK lists tools as skills, as `AGENT-TOOL`.
-    pub(super) fn hello(&self) -> AgentDescription {
+    pub(super) fn describe(&self) -> AgentDescription {
         let text = |key: &str| self.0[key].as_str().filter(|text| !text.is_empty()).map(str::to_string);
         let about = [("name", text("name")), ("version", text("version")), ("about", text("description"))];
         let about = about.into_iter().filter_map(|(key, words)| Some((key, words?))).collect();

@@ -68,7 +68,7 @@ impl A2aAgent {
         let card = Card::fetch(&remote).await?;
         let Interface { url, protocol } = card.interface(settings.binding, remote.base()).map_err(setup)?;
         let streams = settings.stream && card.streams();
-        let mut hello = card.hello();
+        let mut hello = card.describe();
         let version = if protocol.is_latest { "1.0" } else { "0.3" };
         let how = if streams { "streamed" } else { "not streamed" };
         if let Some(words) = card.authentication() {
@@ -84,7 +84,7 @@ impl A2aAgent {
 
 #[async_trait]
 impl Agent for A2aAgent {
-    async fn hello(&self) -> AgentDescription {
+    async fn describe(&self) -> AgentDescription {
         self.hello.clone()
     }
 

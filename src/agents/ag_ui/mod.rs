@@ -56,7 +56,7 @@ impl AgUiAgent {
 
 #[async_trait]
 impl Agent for AgUiAgent {
-    async fn hello(&self) -> AgentDescription {
+    async fn describe(&self) -> AgentDescription {
         let tools = self.place.tools.iter().filter_map(declared_by).collect();
         AgentDescription { was_asked: false, about: Vec::new(), tools }
     }

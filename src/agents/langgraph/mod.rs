@@ -89,7 +89,7 @@ impl Agent for LanggraphAgent {
         }))
     }
 
-    async fn hello(&self) -> AgentDescription {
+    async fn describe(&self) -> AgentDescription {
         AgentDescription { was_asked: true, about: vec![("graphs", self.server.graphs())], tools: Vec::new() }
     }
 

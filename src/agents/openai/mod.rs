@@ -83,7 +83,7 @@ fn declarations(text: &str) -> Result<Vec<Value>, String> {
 
 #[async_trait]
 impl Agent for OpenaiAgent {
-    async fn hello(&self) -> AgentDescription {
+    async fn describe(&self) -> AgentDescription {
         let tools = self.place.tools.iter().filter_map(declared_by).collect();
         AgentDescription {
             was_asked: false,

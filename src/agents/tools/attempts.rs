@@ -20,7 +20,7 @@ pub(super) struct OpenAttempts {
 
 /// An attempt that is under way. Its calls are answered until this is dropped.
 #[derive(Debug)]
-pub struct Admission {
+pub struct AttemptRegistration {
     attempts: Arc<OpenAttempts>,
     id: String,
     #[expect(dead_code, reason = "released with the admission")]
@@ -39,13 +39,17 @@ impl OpenAttempts {
     }
 
     /// Lets an attempt start, as soon as its calls can be told apart from those of other attempts.
-    pub(super) async fn admit(self: &Arc<Self>, id: &str, tools: Arc<AttemptTools>) -> Admission {
+    pub(super) async fn register_attempt(
+        self: &Arc<Self>,
+        id: &str,
+        tools: Arc<AttemptTools>,
+    ) -> AttemptRegistration {
         let permit = match &self.gate {
             Some(gate) => gate.clone().acquire_owned().await.ok(),
             None => None,
         };
         self.open().insert(id.to_string(), tools);
-        Admission { attempts: self.clone(), id: id.to_string(), permit }
+        AttemptRegistration { attempts: self.clone(), id: id.to_string(), permit }
     }
 
     /// The attempt of a session.
@@ -54,7 +58,7 @@ impl OpenAttempts {
     }
 
     /// The attempt that a call names by its session. After the first such call, attempts no longer wait for each other.
-    pub(super) fn told_by_call(&self, id: &str) -> Option<Arc<AttemptTools>> {
+    pub(super) fn attempt_of_call(&self, id: &str) -> Option<Arc<AttemptTools>> {
         let found = self.of_session(id)?;
         if let Some(gate) = &self.gate
             && !self.is_gate_open.swap(true, Ordering::Relaxed)
@@ -94,7 +98,7 @@ impl OpenAttempts {
     }
 }
 
-impl Drop for Admission {
+impl Drop for AttemptRegistration {
     fn drop(&mut self) {
         self.attempts.open().remove(&self.id);
     }

@@ -1,7 +1,7 @@
 //! Makes the process of an agent ask evaltrail before its tools run.
 
 use super::adk_plugin::{PluginFolder, TOOLS};
-use super::attempts::Admission;
+use super::attempts::AttemptRegistration;
 use super::server::ToolServer;
 use super::traces::TraceInbox;
 use crate::agents::remote::setup;
@@ -40,7 +40,7 @@ impl Interception {
         let server = ToolServer::start(tools, asks || is_per_attempt || tools.mcp.is_empty()).await?;
         let plugin = (asks && is_adk).then(|| PluginFolder::write(&TOOLS)).transpose()?;
         if let Some(program) = spec.program_mut() {
-            server.tell_addresses(program, is_per_attempt);
+            server.send_addresses(program, is_per_attempt);
             plugin.iter().for_each(|plugin| plugin.load_into(program));
         }
         Ok(Some(Interception { server, plugin, greets: asks }))
@@ -73,7 +73,7 @@ impl Interception {
     }
 
     /// Lets an attempt start, as soon as its calls can be told apart from those of other attempts.
-    pub(crate) async fn admit(&self, opening: &Opening) -> Admission {
-        self.server.admit(&opening.session_id, opening.tools.clone()).await
+    pub(crate) async fn register_attempt(&self, opening: &Opening) -> AttemptRegistration {
+        self.server.register_attempt(&opening.session_id, opening.tools.clone()).await
     }
 }

@@ -169,7 +169,9 @@ impl McpProxy {
         let members = baggage.split(',').filter_map(|member| member.trim().split_once('='));
         let named = members.filter(|(name, _)| *name == BAGGAGE).map(|(_, value)| value).next();
         match named {
-            Some(value) => self.attempts.told_by_call(&decoded(value.split(';').next().unwrap_or_default())),
+            Some(value) => {
+                self.attempts.attempt_of_call(&decoded(value.split(';').next().unwrap_or_default()))
+            }
             None => self.attempts.only().inspect(|attempt| attempt.saw_unnamed_call()),
         }
     }

@@ -38,14 +38,14 @@ pub(super) enum CannotRead<E> {
 /// All memory that was left, reserved for what is read next. What is not kept is free when this is dropped.
 #[derive(Debug)]
 pub(super) struct Reservation {
-    kept: KeptMemory,
+    kept: ReservedMemory,
     #[expect(dead_code, reason = "nobody else reserves memory until it is dropped")]
     alone: OwnedMutexGuard<()>,
 }
 
 /// Memory that is in use. It is free when this is dropped.
 #[derive(Debug)]
-pub(super) struct KeptMemory {
+pub(super) struct ReservedMemory {
     memory: Arc<Memory>,
     bytes: usize,
 }
@@ -71,7 +71,7 @@ impl Memory {
         self: &Arc<Self>,
         within: Duration,
         read: impl Fn(usize) -> Result<(T, usize), CannotRead<E>>,
-    ) -> Result<(T, KeptMemory), Unread<E>> {
+    ) -> Result<(T, ReservedMemory), Unread<E>> {
         let deadline = Instant::now() + within;
         loop {
             let reserved = timeout_at(deadline, self.reserve()).await;
@@ -106,7 +106,7 @@ impl Memory {
         // Others only give memory back until this reservation ends.
         let bytes = self.left();
         self.taken.fetch_add(bytes, Ordering::AcqRel);
-        Reservation { kept: KeptMemory { memory: self.clone(), bytes }, alone }
+        Reservation { kept: ReservedMemory { memory: self.clone(), bytes }, alone }
     }
 }
 
@@ -124,7 +124,7 @@ impl Reservation {
     }
 
     /// Keeps `bytes` of the memory, at most as much as was reserved, and gives the rest back.
-    pub(super) fn keep(self, bytes: usize) -> KeptMemory {
+    pub(super) fn keep(self, bytes: usize) -> ReservedMemory {
         let mut kept = self.kept;
         let rest = kept.bytes.saturating_sub(bytes);
         kept.bytes -= rest;
@@ -133,7 +133,7 @@ impl Reservation {
     }
 }
 
-impl Drop for KeptMemory {
+impl Drop for ReservedMemory {
     fn drop(&mut self) {
         self.memory.free(self.bytes);
     }

@@ -15,7 +15,7 @@ mod tests;
 mod traces;
 
 pub(super) use adk_plugin::{OPTION as PLUGIN_OPTION, PluginFolder, REQUESTS};
-pub use attempts::Admission;
+pub use attempts::AttemptRegistration;
 pub(super) use interception::Interception;
 pub(super) use server::for_session;
 pub(super) use traces::{TraceInbox, TurnSpans};

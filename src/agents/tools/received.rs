@@ -1,7 +1,7 @@
 //! Bodies of requests that the servers of this process receive, within limits of memory. Bodies that do not arrive are cancelled
 //! when another one needs their memory: those first that have been arriving for longest.
 
-use super::memory::{CannotRead, KeptMemory, Memory, Unread};
+use super::memory::{CannotRead, Memory, ReservedMemory, Unread};
 use crate::formats::json::{Unreadable, parse_within};
 use bytes::Bytes;
 use http_body_util::BodyExt;
@@ -77,7 +77,7 @@ pub(super) struct WholeBody {
 pub(super) struct BodyValue {
     pub(super) value: Value,
     #[expect(dead_code, reason = "free when it is dropped")]
-    memory: KeptMemory,
+    memory: ReservedMemory,
 }
 
 /// Why a body, or its value, is not there.

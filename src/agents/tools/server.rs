@@ -2,7 +2,7 @@
 //! token, so that only the processes that evaltrail started know it. At a fixed address, the user chooses the token.
 //! Pages in a browser are refused: they send a header `Origin`.
 
-use super::attempts::{Admission, OpenAttempts};
+use super::attempts::{AttemptRegistration, OpenAttempts};
 use super::body::{Body, empty, reply};
 use super::mcp::McpProxy;
 use super::received::{NotReceived, Received};
@@ -129,7 +129,7 @@ impl ToolServer {
 
     /// Tells the program its addresses, by environment variables. `{session}` in them stands for the id of the session if
     /// the program has one process for each attempt.
-    pub(crate) fn tell_addresses(&self, program: &mut ProgramSpec, is_per_attempt: bool) {
+    pub(crate) fn send_addresses(&self, program: &mut ProgramSpec, is_per_attempt: bool) {
         program.variables.push((ADDRESS_VARIABLE.into(), self.url()));
         if self.shared.traces.is_some() {
             let set = |(name, value): (&str, &str)| (name.to_string(), value.to_string());
@@ -159,8 +159,12 @@ impl ToolServer {
     }
 
     /// Lets an attempt start, as soon as its calls can be told apart from those of other attempts.
-    pub(crate) async fn admit(&self, session: &str, tools: Arc<AttemptTools>) -> Admission {
-        self.shared.attempts.admit(session, tools).await
+    pub(crate) async fn register_attempt(
+        &self,
+        session: &str,
+        tools: Arc<AttemptTools>,
+    ) -> AttemptRegistration {
+        self.shared.attempts.register_attempt(session, tools).await
     }
 }
 

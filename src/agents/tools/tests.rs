@@ -19,7 +19,7 @@ struct TestServer {
     address: String,
     client: Client,
     #[expect(dead_code, reason = "the attempt ends with it")]
-    admission: super::Admission,
+    admission: super::AttemptRegistration,
     #[expect(dead_code, reason = "removed with it")]
     folder: tempfile::TempDir,
     #[expect(dead_code, reason = "the tests share the memory of the process")]
@@ -45,7 +45,7 @@ impl TestServer {
         let stubs = Arc::new(StubFile::parse(r#"{"tool": "get", "response": {"n": 1}}"#).unwrap());
         let tools = Arc::new(AttemptTools::new((&spec, false), stubs, "c", &[]));
         tools.begin_turn(1);
-        let admission = server.admit("session", tools.clone()).await;
+        let admission = server.register_attempt("session", tools.clone()).await;
         let address = server.url();
         let client = crate::net::http::client(&Url::parse(&address).unwrap()).unwrap();
         TestServer { server, tools, address, client, admission, folder, alone }

@@ -1,7 +1,7 @@
 //! Spans that agents export while they run. They show the calls of an agent that does not report them itself.
 
 use super::body::{Body, empty, reply};
-use super::memory::{CannotRead, KeptMemory, Unread};
+use super::memory::{CannotRead, ReservedMemory, Unread};
 use super::received::{BODY_WITHIN, NotReceived, Received};
 use crate::formats::spans::{
     SpanBatch, TraceSpan, UnusableBatch, cut_to_memory, read_protobuf, read_span_batch,
@@ -52,7 +52,7 @@ pub(crate) struct TurnSpans {
     /// The spans, the earliest first when the turn has ended.
     pub(crate) spans: Vec<TraceSpan>,
     /// The memory of the batches that contained them.
-    memory: Vec<Arc<KeptMemory>>,
+    memory: Vec<Arc<ReservedMemory>>,
     /// The batches that were refused for lack of memory, and have not been sent again.
     refused: Vec<RefusedBatch>,
     /// Whether spans were left out, because there were too many, or may be missing, because a batch was lost.
@@ -253,7 +253,7 @@ impl TraceInbox {
         }
     }
 
-    fn keep(&self, batch: SpanBatch, memory: KeptMemory) {
+    fn keep(&self, batch: SpanBatch, memory: ReservedMemory) {
         let mut turns = self.turns();
         let memory = Arc::new(memory);
         for trace in batch.cut {

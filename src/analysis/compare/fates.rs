@@ -118,10 +118,10 @@ pub(super) fn fates_of(
     let lost_cases = lost(tables, rule, OverallFall::of(test, rule.level));
     let won_cases = lost(&mirrored, rule, OverallFall::mirrored(test, rule.level));
     let changes = lost_cases.into_iter().zip(won_cases);
-    tables.iter().zip(changes).map(|(table, change)| fate_of(*table, change)).collect()
+    tables.iter().zip(changes).map(|(table, change)| change_of(*table, change)).collect()
 }
 
-fn fate_of(table: PassTable, (is_lost, is_won): (bool, bool)) -> CaseChange {
+fn change_of(table: PassTable, (is_lost, is_won): (bool, bool)) -> CaseChange {
     match table.passed_all() {
         _ if is_lost => CaseChange::Broke,
         _ if is_won => CaseChange::Fixed,

@@ -35,7 +35,7 @@ pub(crate) fn edited(model: &mut Model, done: EditDone) -> Vec<Effect> {
         if model.is_on(Context::Edit) {
             effects.extend(edit::close(model));
         } else if model.is_on(Context::Chat) {
-            chat::was_kept(model);
+            chat::on_saved(model);
         }
     }
     let next = if done.stands { &UNDO } else { &REDO };

@@ -95,7 +95,7 @@ pub(crate) fn day_of(seconds: f64) -> String {
 pub(crate) fn quarantine_of(model: &Model, case: CaseRef) -> Option<&Quarantine> {
     let quarantine = model.notes(case)?.quarantine.as_ref()?;
     // Those of a past run held when it was planned.
-    (model.opened_run.is_some() || quarantine.holds_on(&model.today())).then_some(quarantine)
+    (model.opened_run.is_some() || quarantine.is_active_on(&model.today())).then_some(quarantine)
 }
 
 /// The failing cases of a set that are quarantined, and the flaky ones among them, by their worst status.

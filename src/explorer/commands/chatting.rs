@@ -17,7 +17,7 @@ pub static KEEP_CHAT: Command = Command {
     id: &CommandName { name: "save as case", default_keys: &["ctrl-s"] },
     help: "save the conversation, or some of its turns, as a case",
     hint: Some("save as a case"),
-    run: chat::ask_to_keep,
+    run: chat::ask_to_save,
     ..BASE
 };
 

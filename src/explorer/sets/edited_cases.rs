@@ -69,7 +69,7 @@ pub(crate) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect
         .collect();
     let mut effects = Vec::new();
     if was.len() != now.len() || places.iter().enumerate().any(|(at, place)| *place != Some(at)) {
-        keep_results(model, set, was, &places);
+        store_results(model, set, was, &places);
         effects.extend(move_cases(model, set, new));
     }
     let cases = changed.into_iter().map(|index| CaseRef { set, index }).collect::<Vec<_>>();
@@ -79,7 +79,7 @@ pub(crate) fn follow(model: &mut Model, set: usize, was: &SetFile) -> Vec<Effect
 
 /// Stores the results of cases that no longer exist, in case they reappear: the file may be only partly written, or
 /// another branch may be checked out for a while.
-fn keep_results(model: &mut Model, set: usize, was: &SetFile, places: &[Option<usize>]) {
+fn store_results(model: &mut Model, set: usize, was: &SetFile, places: &[Option<usize>]) {
     let file = model.view.sets[set].path.path.as_path();
     let gone = (0..was.len()).filter(|index| places[*index].is_none());
     let result = |index: usize| {

@@ -152,7 +152,7 @@ fn shown_runs(model: &Model) -> BTreeMap<String, usize> {
 }
 
 /// Says which runs of other programs are shown now.
-fn tell_new_runs(model: &mut Model, before: &BTreeMap<String, usize>) {
+fn notify_new_runs(model: &mut Model, before: &BTreeMap<String, usize>) {
     let new: Vec<String> = shown_runs(model)
         .into_iter()
         .filter(|(run, _)| !before.contains_key(run))
@@ -193,7 +193,7 @@ pub(crate) fn history(model: &mut Model, ticket: Ticket, results: Vec<PastResult
     let effects = of_sets.into_iter().enumerate().flat_map(place).collect();
     relist(model);
     if let Some(before) = before {
-        tell_new_runs(model, &before);
+        notify_new_runs(model, &before);
     }
     effects
 }

@@ -44,13 +44,13 @@ static WRITING: Mutex<()> = Mutex::new(());
 const WRITES_WITHIN: Duration = Duration::from_millis(300);
 
 /// Calls `draw`, unless the terminal was restored in the meantime.
-pub(crate) fn while_taken(draw: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+pub(crate) fn draw_in_terminal(draw: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     let _writing = WRITING.lock();
     if TAKEN.load(Ordering::SeqCst) { draw() } else { Ok(()) }
 }
 
 /// Restores the terminal: first mouse and paste reports, raw mode last.
-pub(crate) fn give_back() {
+pub(crate) fn restore_terminal() {
     let deadline = Instant::now() + WRITES_WITHIN;
     let mut writing = WRITING.try_lock();
     while matches!(writing, Err(TryLockError::WouldBlock)) && Instant::now() < deadline {
@@ -85,7 +85,7 @@ pub(crate) struct Guard;
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        give_back();
+        restore_terminal();
     }
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn install_panic_hook() {
     let screen_thread = std::thread::current().id();
     std::panic::set_hook(Box::new(move |info| {
         if std::thread::current().id() == screen_thread {
-            give_back();
+            restore_terminal();
             before(info);
         }
     }));
@@ -131,7 +131,7 @@ pub(crate) fn listen_to_signals() -> io::Result<SignalNotifications> {
             match signal {
                 SIGTSTP => {
                     let was_taken = TAKEN.load(Ordering::SeqCst);
-                    give_back();
+                    restore_terminal();
                     let _ = signal_hook::low_level::raise(signal_hook::consts::SIGSTOP);
                     if was_taken {
                         resumed.notify_one();
@@ -144,7 +144,7 @@ pub(crate) fn listen_to_signals() -> io::Result<SignalNotifications> {
                 // An editor has the terminal, and the signal is meant for it.
                 SIGINT | SIGQUIT if !TAKEN.load(Ordering::SeqCst) => {}
                 signal => {
-                    give_back();
+                    restore_terminal();
                     crate::process::exit(128 + signal);
                 }
             }

@@ -69,7 +69,7 @@ fn request(context: &TaskContext, cases: &[ChosenCase], against: &Against) -> Re
         cases: Some(cases),
         ..Selection::all(context.sets[set].clone())
     };
-    let kept = kept_attempts(context, cases, against);
+    let kept = saved_attempts(context, cases, against);
     // The agent is not run instead.
     if let Against::Recorded(attempts) = against
         && (attempts.is_empty() || kept.len() != attempts.len())
@@ -148,7 +148,7 @@ fn open_questions(
 }
 
 /// What is to be judged again, by file and case.
-fn kept_attempts(
+fn saved_attempts(
     context: &TaskContext,
     cases: &[ChosenCase],
     against: &Against,

@@ -3,7 +3,7 @@
 use super::check_rubrics;
 use super::schema::{self, SchemaProblem, Verdict};
 use crate::domain::{EvalCase, Reading};
-use crate::formats::index::{Top, top};
+use crate::formats::index::{RootKind, root_kind};
 use crate::formats::json::{self, JsonPath, JsonPositions};
 use crate::formats::read::{describe, lookup, same_name};
 use crate::formats::{FileProblem, Form, SetFile};
@@ -51,7 +51,7 @@ pub fn check_text(text: &str, file_name: &str) -> Vec<Issue> {
         _ if named => checker.config(&parsed.value),
         Value::Object(map) if is_result(map) => checker.result(),
         Value::Object(map) if is_config(map) => checker.config(&parsed.value),
-        Value::String(_) if top(text) == Top::Text => checker.result(),
+        Value::String(_) if root_kind(text) == RootKind::Text => checker.result(),
         _ => checker.eval_set(&parsed.value, file_name),
     };
     issues.extend(parsed.duplicates.iter().map(|path| {

@@ -8,7 +8,7 @@ use crate::domain::{
     MetricResult, NotFinite, RecordedAt, Rubric, RubricScore, Score, Status, TokenUsage, finite_number,
 };
 use crate::formats::FileProblem;
-use crate::formats::index::{self, Top};
+use crate::formats::index::{self, RootKind};
 use crate::formats::json::{self, JsonPath, JsonPositions, SyntaxError};
 use crate::formats::read::{Node, Read};
 use crate::metrics::NotRecorded;
@@ -46,8 +46,8 @@ pub struct ResultEntry {
 impl ResultFile {
     /// Finds the cases of a result file.
     pub fn open(text: Arc<str>) -> Result<ResultFile, FileProblem> {
-        let text = match index::top(&text) {
-            Top::Text => inner_text(&text)?,
+        let text = match index::root_kind(&text) {
+            RootKind::Text => inner_text(&text)?,
             _ => text,
         };
         open_index(&text)

@@ -136,7 +136,7 @@ struct Rewriter<'a> {
 }
 
 /// The layout for new items of a container.
-struct Room {
+struct ItemLayout {
     /// The white space between items, after the comma.
     gap: String,
     /// The indentation of an item's line.
@@ -278,11 +278,15 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    fn room(&self, found: &Container, depth: usize) -> Room {
+    fn room(&self, found: &Container, depth: usize) -> ItemLayout {
         let line = indent_of(self.text, found.open);
         let Some(first) = found.items.first() else {
             let on_lines = self.style.levels_at(depth) > 0;
-            return Room { gap: String::new(), indent: format!("{line}{}", self.style.unit()), on_lines };
+            return ItemLayout {
+                gap: String::new(),
+                indent: format!("{line}{}", self.style.unit()),
+                on_lines,
+            };
         };
         let lead = &self.text[found.open + 1..first.all.start];
         let gap = match found.items.get(1) {
@@ -298,11 +302,17 @@ impl Rewriter<'_> {
             Some(line) => gap[line + 1..].to_string(),
             None => line.to_string(),
         };
-        Room { gap, indent, on_lines }
+        ItemLayout { gap, indent, on_lines }
     }
 
     /// Removes and inserts items, with the commas and white space between them.
-    fn items(&mut self, found: &Container, kept: &[bool], added: Vec<(Option<usize>, String)>, room: &Room) {
+    fn items(
+        &mut self,
+        found: &Container,
+        kept: &[bool],
+        added: Vec<(Option<usize>, String)>,
+        room: &ItemLayout,
+    ) {
         let items = &found.items;
         let last_kept = kept.iter().rposition(|kept| *kept);
         let (Some(first), Some(last)) = (kept.iter().position(|kept| *kept), last_kept) else {
@@ -324,7 +334,7 @@ impl Rewriter<'_> {
     }
 
     /// Replaces all items of a container.
-    fn refill(&mut self, found: &Container, added: Vec<String>, room: &Room) {
+    fn refill(&mut self, found: &Container, added: Vec<String>, room: &ItemLayout) {
         let inside = found.open + 1..found.close;
         let old = &self.text[inside.clone()];
         let new = match (added.is_empty(), found.items.is_empty()) {

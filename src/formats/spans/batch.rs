@@ -31,11 +31,11 @@ pub enum UnusableBatch {
 const NUMBER: usize = 32;
 
 /// Memory that a span may take, in bytes.
-pub(super) struct Room {
+pub(super) struct SpanMemory {
     left: usize,
 }
 
-impl Room {
+impl SpanMemory {
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), UnusableBatch> {
         self.left = self.left.checked_sub(bytes).ok_or(UnusableBatch::TooLarge)?;
         Ok(())
@@ -85,9 +85,9 @@ impl SpanBatch {
     pub(super) fn add(
         &mut self,
         trace: String,
-        read: impl FnOnce(&str, &mut Room) -> Result<TraceSpan, UnusableBatch>,
+        read: impl FnOnce(&str, &mut SpanMemory) -> Result<TraceSpan, UnusableBatch>,
     ) -> Result<(), UnusableBatch> {
-        let mut room = Room { left: self.most - self.size };
+        let mut room = SpanMemory { left: self.most - self.size };
         match read(&trace, &mut room) {
             Ok(span) => {
                 self.size = self.most - room.left;

@@ -6,18 +6,15 @@
 //! file ──read──▶ spans ──facts──▶ what each span says ──turn──▶ user, steps, response ──conversation──▶ turns of a case
 //! ```
 
-mod ai_sdk;
 mod arguments;
 mod batch;
 mod calls;
 mod conversation;
+mod dialect;
 mod facts;
 mod flattened;
-mod langfuse;
-mod langsmith;
-mod library;
+mod libraries;
 mod message;
-mod openinference;
 mod parsed;
 mod phoenix;
 mod protobuf;

@@ -1,8 +1,9 @@
 //! Spans that are exported from Phoenix: as rows of its table (`context.trace_id`, `attributes.llm.model_name`), and as its
 //! server returns them (`context`, `attributes`).
 
-use super::batch::{Room, UnusableBatch};
-use super::{TraceSpan, instant, openinference};
+use super::batch::{SpanMemory, UnusableBatch};
+use super::{TraceSpan, instant};
+use crate::formats::spans::libraries::openinference;
 use serde_json::{Map, Value};
 
 /// How the keys of attributes begin in a row.
@@ -22,7 +23,7 @@ fn in_context(value: &Value, key: &str) -> Option<String> {
 }
 
 /// Reads a span.
-pub(super) fn span_of(value: &Value, room: &mut Room) -> Result<TraceSpan, UnusableBatch> {
+pub(super) fn span_of(value: &Value, room: &mut SpanMemory) -> Result<TraceSpan, UnusableBatch> {
     let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
     let mut span = TraceSpan {
         trace: trace_of(value).unwrap_or_default(),
@@ -55,7 +56,7 @@ fn add(
     key: &str,
     value: &Value,
     attributes: &mut Map<String, Value>,
-    room: &mut Room,
+    room: &mut SpanMemory,
 ) -> Result<(), UnusableBatch> {
     match value {
         Value::Null => Ok(()),

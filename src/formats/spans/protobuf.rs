@@ -2,7 +2,7 @@
 //! only spans of wanted traces, within a limit of memory: a short message can contain millions of empty ones.
 
 use super::TraceSpan;
-use super::batch::{Room, SpanBatch, UnusableBatch};
+use super::batch::{SpanBatch, SpanMemory, UnusableBatch};
 use super::wire::{Field, Fields};
 use base64::Engine;
 use serde_json::{Map, Value};
@@ -61,7 +61,7 @@ fn trace_of(span: &[u8]) -> Result<String, UnusableBatch> {
     Ok(trace)
 }
 
-fn span_of(trace: &str, bytes: &[u8], room: &mut Room) -> Result<TraceSpan, UnusableBatch> {
+fn span_of(trace: &str, bytes: &[u8], room: &mut SpanMemory) -> Result<TraceSpan, UnusableBatch> {
     let mut span = TraceSpan { trace: trace.to_string(), ..TraceSpan::default() };
     room.take(size_of::<TraceSpan>() + trace.len())?;
     let mut of_events = Map::new();
@@ -88,7 +88,7 @@ fn in_hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().take(32).map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn text(bytes: &[u8], room: &mut Room) -> Result<String, UnusableBatch> {
+fn text(bytes: &[u8], room: &mut SpanMemory) -> Result<String, UnusableBatch> {
     room.take(bytes.len())?;
     let text = std::str::from_utf8(bytes).map_err(|error| UnusableBatch::Invalid(error.to_string()))?;
     Ok(text.to_string())
@@ -99,7 +99,7 @@ fn add_pair(
     pair: &[u8],
     map: &mut Map<String, Value>,
     depth: usize,
-    room: &mut Room,
+    room: &mut SpanMemory,
 ) -> Result<(), UnusableBatch> {
     room.member()?;
     let (mut key, mut value) = (String::new(), Value::Null);
@@ -115,7 +115,7 @@ fn add_pair(
 }
 
 /// The value of an `AnyValue`.
-fn value_of(bytes: &[u8], depth: usize, room: &mut Room) -> Result<Value, UnusableBatch> {
+fn value_of(bytes: &[u8], depth: usize, room: &mut SpanMemory) -> Result<Value, UnusableBatch> {
     if depth > DEEPEST {
         return Err(UnusableBatch::Invalid(format!("values are nested more than {DEEPEST} deep")));
     }

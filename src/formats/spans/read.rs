@@ -1,8 +1,9 @@
 //! Reading of spans from files.
 
-use super::batch::{Room, SpanBatch, UnusableBatch};
-use super::{TraceSpan, cut_to_memory, langfuse, langsmith, phoenix};
+use super::batch::{SpanBatch, SpanMemory, UnusableBatch};
+use super::{TraceSpan, cut_to_memory, phoenix};
 use crate::formats::json::{self, Unreadable};
+use crate::formats::spans::libraries::{langfuse, langsmith};
 use serde_json::{Map, Value};
 
 /// The maximum memory of a file of traces, once for its documents, once for their spans, and once for the texts of JSON in
@@ -67,7 +68,7 @@ fn lines(text: &str, most: usize) -> Result<Vec<Value>, Unreadable> {
 }
 
 /// Reads a span into the memory that it may take.
-type ReadSpan = fn(&Value, &mut Room) -> Result<TraceSpan, UnusableBatch>;
+type ReadSpan = fn(&Value, &mut SpanMemory) -> Result<TraceSpan, UnusableBatch>;
 
 /// Adds the spans of wanted traces in a document.
 fn add_spans(
@@ -161,13 +162,13 @@ fn of_resource(resource: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// A span without its attributes. The keys are those of its trace, its own id and that of its parent, its name and its start.
-fn bare_span(span: &Value, keys: [&str; 4], room: &mut Room) -> Result<TraceSpan, UnusableBatch> {
+fn bare_span(span: &Value, keys: [&str; 4], room: &mut SpanMemory) -> Result<TraceSpan, UnusableBatch> {
     let [trace, id, parent, name] = keys.map(|key| text(span, key));
     room.take(size_of::<TraceSpan>() + trace.len() + id.len() + parent.len() + name.len())?;
     Ok(TraceSpan { trace, id, parent, name, ..TraceSpan::default() })
 }
 
-fn of_otlp(span: &Value, room: &mut Room) -> Result<TraceSpan, UnusableBatch> {
+fn of_otlp(span: &Value, room: &mut SpanMemory) -> Result<TraceSpan, UnusableBatch> {
     let mut read = bare_span(span, ["traceId", "spanId", "parentSpanId", "name"], room)?;
     read.start = nanos(span, "startTimeUnixNano");
     read.attributes = otlp_attributes(span.get("attributes"), room)?;
@@ -177,7 +178,7 @@ fn of_otlp(span: &Value, room: &mut Room) -> Result<TraceSpan, UnusableBatch> {
     Ok(read)
 }
 
-fn otlp_attributes(list: Option<&Value>, room: &mut Room) -> Result<Map<String, Value>, UnusableBatch> {
+fn otlp_attributes(list: Option<&Value>, room: &mut SpanMemory) -> Result<Map<String, Value>, UnusableBatch> {
     let pairs = list.and_then(Value::as_array).into_iter().flatten();
     let pairs = pairs.filter_map(|pair| Some((pair.get("key")?.as_str()?, pair.get("value")?)));
     pairs
@@ -190,7 +191,7 @@ fn otlp_attributes(list: Option<&Value>, room: &mut Room) -> Result<Map<String, 
 }
 
 /// A value in Protobuf's JSON encoding, in which integers are strings.
-fn otlp_value(value: &Value, room: &mut Room) -> Result<Value, UnusableBatch> {
+fn otlp_value(value: &Value, room: &mut SpanMemory) -> Result<Value, UnusableBatch> {
     let Some((kind, inner)) = value.as_object().and_then(|map| map.iter().next()) else {
         return Ok(Value::Null);
     };
@@ -215,7 +216,7 @@ fn otlp_value(value: &Value, room: &mut Room) -> Result<Value, UnusableBatch> {
     }
 }
 
-fn of_jaeger(span: &Value, room: &mut Room) -> Result<TraceSpan, UnusableBatch> {
+fn of_jaeger(span: &Value, room: &mut SpanMemory) -> Result<TraceSpan, UnusableBatch> {
     let mut read = bare_span(span, ["traceID", "spanID", "", "operationName"], room)?;
     let mut add = |list: Option<&Value>| -> Result<(), UnusableBatch> {
         let tags = list.and_then(Value::as_array).into_iter().flatten();
@@ -237,7 +238,7 @@ fn of_jaeger(span: &Value, room: &mut Room) -> Result<TraceSpan, UnusableBatch> 
     Ok(read)
 }
 
-fn of_adk(span: &Value, room: &mut Room) -> Result<TraceSpan, UnusableBatch> {
+fn of_adk(span: &Value, room: &mut SpanMemory) -> Result<TraceSpan, UnusableBatch> {
     let mut read = bare_span(span, ["trace_id", "span_id", "parent_span_id", "name"], room)?;
     read.start = nanos(span, "start_time");
     if let Some(attributes) = span.get("attributes").filter(|value| value.is_object())

@@ -3,8 +3,8 @@
 use super::TraceSpan;
 use super::calls::{Place, called};
 use super::facts::SpanFacts;
-use super::library::{facts_of, how_to_record};
 use super::step::TracedStep;
+use crate::formats::spans::libraries::{facts_of, how_to_record};
 use std::collections::HashMap;
 
 /// A turn as a trace tells it.

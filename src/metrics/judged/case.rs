@@ -74,7 +74,7 @@ impl<'a> JudgedCase<'a> {
         let (judge, threshold) = (&metric.judge, metric.criterion.threshold);
         let verdict = judge.tally(evidence, &answered);
         let alone = self.alone(&answered);
-        let ScoreSensitivity { scores: reach, fragile } = self.reach(&answered);
+        let ScoreSensitivity { scores: reach, fragile } = self.sensitivity(&answered);
         let status = self.status(&verdict, &answered);
         let statuses: Vec<Status> = verdict
             .turns
@@ -200,7 +200,7 @@ impl<'a> JudgedCase<'a> {
 
     /// The scores that are possible if one sample is replaced by another one of the same question. For a choice
     /// between two responses, also the scores of each order on its own.
-    fn reach(&self, answered: &[Asked]) -> ScoreSensitivity {
+    fn sensitivity(&self, answered: &[Asked]) -> ScoreSensitivity {
         let (judge, evidence) = (&self.metric.judge, &self.evidence);
         let orders = judge.orders(answered);
         let is_alone = answered.iter().all(|asked| asked.samples.len() < 2) && orders.is_empty();

@@ -188,7 +188,7 @@ pub(super) fn compact(value: &Value) -> String {
 }
 
 /// All text of the agent and its tools in a case, which a judge's reply may quote.
-pub(super) fn all_said(turns: &[Invocation]) -> String {
+pub(super) fn all_texts(turns: &[Invocation]) -> String {
     let mut texts = Vec::new();
     for turn in turns {
         texts.extend(intermediate(turn));

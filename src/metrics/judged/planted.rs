@@ -1,6 +1,6 @@
 //! Signs that an agent (or a tool that it called) addresses the judge.
 
-use super::evidence_text::all_said;
+use super::evidence_text::all_texts;
 use crate::domain::is_hidden;
 use crate::metrics::measure::Evidence;
 use regex::Regex;
@@ -29,7 +29,7 @@ pub(super) fn warnings(evidence: &Evidence) -> Vec<String> {
         let compile = |(pattern, words): &(&str, &'static str)| Some((Regex::new(pattern).ok()?, *words));
         SIGNS.iter().filter_map(compile).collect()
     });
-    let said = all_said(evidence.actual);
+    let said = all_texts(evidence.actual);
     let found = PATTERNS.iter().filter(|(pattern, _)| pattern.is_match(&said)).map(|(_, words)| *words);
     let mut words: Vec<&str> = found.collect();
     if said.chars().any(is_hidden) {

@@ -29,7 +29,7 @@ pub struct ComparedRuns<'a> {
 }
 
 /// The cases of one fate, as a report lists them.
-struct FateList<'a> {
+struct ChangeList<'a> {
     title: &'static str,
     status: Status,
     cases: Vec<&'a ComparedCase>,
@@ -37,7 +37,7 @@ struct FateList<'a> {
     shown: usize,
 }
 
-impl FateList<'_> {
+impl ChangeList<'_> {
     fn left_out(&self) -> usize {
         self.cases.len().saturating_sub(self.shown)
     }
@@ -45,7 +45,7 @@ impl FateList<'_> {
 
 impl ComparedRuns<'_> {
     /// The lists that are not empty, in the order of a report. Cases that still pass are in none.
-    fn lists(&self) -> Vec<FateList<'_>> {
+    fn lists(&self) -> Vec<ChangeList<'_>> {
         let fates = [
             (CaseChange::Broke, Status::Failed),
             (CaseChange::Fixed, Status::Passed),
@@ -57,7 +57,7 @@ impl ComparedRuns<'_> {
             (CaseChange::OnlyAfter, Status::Informational),
         ];
         let is_removed = |case: &&ComparedCase| case.before.is_some_and(|at| self.removed.contains(&at));
-        let removed = FateList {
+        let removed = ChangeList {
             title: "removed, passed in the first run",
             status: Status::NotEvaluated,
             cases: self.found.of(CaseChange::OnlyBefore).filter(is_removed).collect(),
@@ -71,9 +71,9 @@ impl ComparedRuns<'_> {
             let shown = if is_change { LISTED } else { OTHERS_LISTED };
             let cases =
                 self.found.of(fate).filter(|case| fate != CaseChange::OnlyBefore || !is_removed(case));
-            FateList { title: fate.heading(), status, cases: cases.collect(), shown }
+            ChangeList { title: fate.heading(), status, cases: cases.collect(), shown }
         };
-        let mut lists: Vec<FateList> = fates.into_iter().map(list).collect();
+        let mut lists: Vec<ChangeList> = fates.into_iter().map(list).collect();
         lists.insert(3, removed);
         lists.retain(|list| !list.cases.is_empty());
         lists

@@ -4,7 +4,7 @@ pub mod state;
 mod update;
 mod view;
 
-pub(crate) use update::{again, ask_state, ask_to_keep, close, event, leave, open, restart, was_kept};
+pub(crate) use update::{again, ask_state, ask_to_save, close, event, leave, on_saved, open, restart};
 
 use crate::explorer::shared::context::Context;
 use crate::explorer::shared::model::{CommandTarget, Screen, ScreenFunctions, TextEntry};

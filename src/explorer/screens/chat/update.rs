@@ -153,7 +153,7 @@ pub(crate) fn event(model: &mut Model, number: u64, msg: ChatMsg) -> Vec<Effect>
     Vec::new()
 }
 
-pub(crate) fn ask_to_keep(model: &mut Model) -> Vec<Effect> {
+pub(crate) fn ask_to_save(model: &mut Model) -> Vec<Effect> {
     let Some(chat) = screen(model) else { return Vec::new() };
     if chat.turns.is_empty() {
         return notices::notify(model, "no messages yet".into(), false);
@@ -244,7 +244,7 @@ fn restate(model: &mut Model, typed: &str) -> Vec<Effect> {
 }
 
 /// What was kept is not lost with the conversation.
-pub(crate) fn was_kept(model: &mut Model) {
+pub(crate) fn on_saved(model: &mut Model) {
     if let Some(chat) = screen(model) {
         chat.kept.extend(std::mem::take(&mut chat.keeping));
     }

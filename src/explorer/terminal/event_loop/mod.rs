@@ -323,7 +323,7 @@ impl Loop {
         self.forget_typed_before_a_question();
         let (model, theme) = (&self.model, &self.theme);
         let screen = &mut self.screen;
-        terminal::while_taken(|| {
+        terminal::draw_in_terminal(|| {
             crossterm::queue!(screen.backend_mut(), crossterm::terminal::BeginSynchronizedUpdate)?;
             screen.draw(|frame| {
                 if let Some(cursor) = draw(model, theme, frame.buffer_mut()) {

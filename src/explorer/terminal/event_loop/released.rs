@@ -11,7 +11,7 @@ impl Loop {
     /// Releases the terminal and opens a file in `$EDITOR`. While the editor runs, the explorer does not read keys.
     pub(super) fn edit(&mut self, path: PathBuf, line: usize) -> io::Result<()> {
         self.keys.pause();
-        terminal::give_back();
+        terminal::restore_terminal();
         let opened = editor::open(&path, line);
         self.come_back()?;
         match opened {
@@ -23,7 +23,7 @@ impl Loop {
     /// Like [`Loop::edit`], for a text. The edited text is passed on without validation.
     pub(super) fn edit_text(&mut self, text: &str, name: &str, ending: &str, of: EditorOf) -> io::Result<()> {
         self.keys.pause();
-        terminal::give_back();
+        terminal::restore_terminal();
         let edited = editor::edit_text(text, name, ending);
         self.come_back()?;
         self.take(match edited {
@@ -43,7 +43,7 @@ impl Loop {
 
     pub(super) fn suspend(&mut self) -> io::Result<()> {
         self.keys.pause();
-        terminal::give_back();
+        terminal::restore_terminal();
         terminal::suspend_process_group();
         self.come_back()
     }

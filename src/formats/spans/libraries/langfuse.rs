@@ -1,37 +1,53 @@
 //! Observations of Langfuse: as its client sends them, and as traces and observations are exported.
 
-use super::arguments::given_arguments;
-use super::batch::{Room, UnusableBatch};
-use super::facts::{SpanFacts, ToolFacts};
-use super::message::{Message, messages};
-use super::{TraceSpan, instant, unquoted};
+use crate::formats::spans::arguments::given_arguments;
+use crate::formats::spans::batch::{SpanMemory, UnusableBatch};
+use crate::formats::spans::dialect::Dialect;
+use crate::formats::spans::facts::{SpanFacts, ToolFacts};
+use crate::formats::spans::message::{Message, messages};
+use crate::formats::spans::{TraceSpan, instant, unquoted};
 use serde_json::Value;
 
 /// The attribute with the kind of an observation.
-pub(super) const KIND: &str = "langfuse.observation.type";
+pub(in crate::formats::spans) const KIND: &str = "langfuse.observation.type";
 const INPUT: &str = "langfuse.observation.input";
 const OUTPUT: &str = "langfuse.observation.output";
 /// The kind of a span that stands for an exported trace.
 const TRACE: &str = "trace";
 
+/// What the library writes into spans.
+pub(super) static DIALECT: Dialect = Dialect {
+    wrote: |span| span.attributes.contains_key(KIND),
+    facts_of,
+    how_to_record: Some(
+        "Langfuse does not record the names of positional arguments: call the function with named ones",
+    ),
+};
+
 /// The observations of an exported trace.
-pub(super) fn observations_of(value: &Value) -> Option<&Vec<Value>> {
+pub(in crate::formats::spans) fn observations_of(value: &Value) -> Option<&Vec<Value>> {
     value.get("observations")?.as_array()
 }
 
 /// Whether a value is an exported observation.
-pub(super) fn is_observation(value: &Value) -> bool {
+pub(in crate::formats::spans) fn is_observation(value: &Value) -> bool {
     ["traceId", "type"].iter().all(|key| value.get(*key).is_some_and(Value::is_string))
 }
 
 /// The span of an exported observation.
-pub(super) fn of_observation(value: &Value, room: &mut Room) -> Result<TraceSpan, UnusableBatch> {
+pub(in crate::formats::spans) fn of_observation(
+    value: &Value,
+    room: &mut SpanMemory,
+) -> Result<TraceSpan, UnusableBatch> {
     let kind = text(value, "type").to_lowercase();
     exported(value, ["traceId", "id", "parentObservationId", "startTime"], &kind, room)
 }
 
 /// The span of an exported trace itself.
-pub(super) fn of_trace(value: &Value, room: &mut Room) -> Result<TraceSpan, UnusableBatch> {
+pub(in crate::formats::spans) fn of_trace(
+    value: &Value,
+    room: &mut SpanMemory,
+) -> Result<TraceSpan, UnusableBatch> {
     let mut span = exported(value, ["id", "id", "", "timestamp"], TRACE, room)?;
     let session = text(value, "sessionId");
     if !session.is_empty() {
@@ -43,7 +59,12 @@ pub(super) fn of_trace(value: &Value, room: &mut Room) -> Result<TraceSpan, Unus
 }
 
 /// A span. The keys are those of its trace, its own id, that of its parent, and its start.
-fn exported(value: &Value, keys: [&str; 4], kind: &str, room: &mut Room) -> Result<TraceSpan, UnusableBatch> {
+fn exported(
+    value: &Value,
+    keys: [&str; 4],
+    kind: &str,
+    room: &mut SpanMemory,
+) -> Result<TraceSpan, UnusableBatch> {
     let [trace, id, parent, start] = keys.map(|key| text(value, key));
     let name = text(value, "name");
     room.take(size_of::<TraceSpan>() + trace.len() + id.len() + parent.len() + name.len() + kind.len())?;
@@ -63,7 +84,7 @@ fn text(value: &Value, key: &str) -> String {
 }
 
 /// An observation of Langfuse. Positional arguments of a function are in a list, without their names.
-pub(super) fn facts_of(span: &TraceSpan) -> SpanFacts {
+fn facts_of(span: &TraceSpan) -> SpanFacts {
     let value = |key: &str| span.attributes.get(key).map(unquoted);
     let (input, output) = (value(INPUT), value(OUTPUT));
     let positional = input.as_ref().and_then(|input| input.get("args")?.as_array()?.first()).cloned();

@@ -1,18 +1,29 @@
 //! Spans of OpenInference, as the instrumentations of LangChain and the OpenAI Agents SDK write them.
 
-use super::facts::{SpanFacts, ToolFacts, string, tool_of};
-use super::flattened::flattened;
-use super::message::{Message, messages};
-use super::{TraceSpan, unquoted};
+use crate::formats::spans::dialect::Dialect;
+use crate::formats::spans::facts::{SpanFacts, ToolFacts, string, tool_of};
+use crate::formats::spans::flattened::flattened;
+use crate::formats::spans::message::{Message, messages};
+use crate::formats::spans::{TraceSpan, unquoted};
 use serde_json::{Map, Value};
 
 /// The attribute with the kind of a span.
-pub(super) const KIND: &str = "openinference.span.kind";
+pub(in crate::formats::spans) const KIND: &str = "openinference.span.kind";
 /// How the name of a span begins in which the Agents SDK hands over to another agent.
 const HANDOFF: &str = "handoff to ";
 
+/// What the library writes into spans.
+pub(super) static DIALECT: Dialect = Dialect {
+    wrote: |span| span.attributes.contains_key(KIND),
+    facts_of,
+    how_to_record: Some(
+        "OpenInference's instrumentation of the library does not record it, or OPENINFERENCE_HIDE_INPUTS is set where the \
+         agent runs",
+    ),
+};
+
 /// Reads a span.
-pub(super) fn facts_of(span: &TraceSpan) -> SpanFacts {
+fn facts_of(span: &TraceSpan) -> SpanFacts {
     let kind = span.attributes[KIND].as_str().unwrap_or_default();
     let mut facts = SpanFacts { is_whole: kind != "LLM", ..SpanFacts::default() };
     match kind {

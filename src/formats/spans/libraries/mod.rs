@@ -1,9 +1,15 @@
 //! Reads spans of any library: each has attributes of its own.
 
-use super::facts::{SpanFacts, TOOL, first, string, tool_of};
-use super::flattened::flattened;
-use super::message::messages;
-use super::{TraceSpan, ai_sdk, langfuse, langsmith, openinference};
+mod ai_sdk;
+pub(super) mod langfuse;
+pub(super) mod langsmith;
+pub(super) mod openinference;
+
+use crate::formats::spans::TraceSpan;
+use crate::formats::spans::dialect::Dialect;
+use crate::formats::spans::facts::{SpanFacts, TOOL, first, string, tool_of};
+use crate::formats::spans::flattened::flattened;
+use crate::formats::spans::message::messages;
 use serde_json::Value;
 
 const CONVERSATION: &[&str] = &["gen_ai.conversation.id", "gcp.vertex.agent.session_id", "session.id"];
@@ -13,19 +19,14 @@ const OUTPUT: &[&str] = &["gen_ai.output.messages", "gcp.vertex.agent.llm_respon
 /// The tool name in spans in which ADK only merges the results of parallel calls.
 const MERGED: &str = "(merged tools)";
 
+/// The libraries that do not follow OpenTelemetry's conventions. A new one is a file of this folder, and a line here.
+static DIALECTS: &[&Dialect] =
+    &[&langsmith::DIALECT, &openinference::DIALECT, &langfuse::DIALECT, &ai_sdk::DIALECT];
+
 /// Reads a span.
-pub(super) fn facts_of(span: &TraceSpan) -> SpanFacts {
-    let facts = if span.attributes.contains_key(langsmith::RUN) {
-        langsmith::facts_of(span)
-    } else if span.attributes.contains_key(openinference::KIND) {
-        openinference::facts_of(span)
-    } else if span.attributes.contains_key(langfuse::KIND) {
-        langfuse::facts_of(span)
-    } else if ai_sdk::is_span(span) {
-        ai_sdk::facts_of(span)
-    } else {
-        of_conventions(span)
-    };
+pub(in crate::formats::spans) fn facts_of(span: &TraceSpan) -> SpanFacts {
+    let dialect = DIALECTS.iter().find(|dialect| (dialect.wrote)(span));
+    let facts = dialect.map_or_else(|| of_conventions(span), |dialect| (dialect.facts_of)(span));
     // Some libraries have a trace for the creation of an agent.
     let agent = || string(span, AGENT).filter(|_| operation(span) != Some("create_agent"));
     SpanFacts {
@@ -65,16 +66,10 @@ fn operation(span: &TraceSpan) -> Option<&str> {
 }
 
 /// What to do so that the library that wrote the spans records messages and arguments.
-pub(super) fn how_to_record(spans: &[&TraceSpan]) -> &'static str {
-    let has = |key: &str| spans.iter().any(|span| span.attributes.contains_key(key));
-    if has(openinference::KIND) {
-        "OpenInference's instrumentation of the library does not record it, or OPENINFERENCE_HIDE_INPUTS is set where the \
-         agent runs"
-    } else if has(langfuse::KIND) {
-        "Langfuse does not record the names of positional arguments: call the function with named ones"
-    } else if spans.iter().any(|span| ai_sdk::is_span(span)) {
-        "recordInputs of the AI SDK's telemetry must not be false"
-    } else {
-        "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_AND_EVENT where the agent runs"
-    }
+pub(in crate::formats::spans) fn how_to_record(spans: &[&TraceSpan]) -> &'static str {
+    let wrote_any = |dialect: &&&Dialect| spans.iter().any(|span| (dialect.wrote)(span));
+    let known = DIALECTS.iter().filter(wrote_any).find_map(|dialect| dialect.how_to_record);
+    known.unwrap_or(
+        "set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_AND_EVENT where the agent runs",
+    )
 }

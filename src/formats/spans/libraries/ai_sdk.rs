@@ -1,22 +1,30 @@
 //! Spans of Vercel's AI SDK: `ai.generateText` and `ai.streamText` are whole turns, `….doGenerate` and `….doStream` the calls
 //! of the model in them.
 
-use super::facts::{SpanFacts, first, string, tool_of};
-use super::message::{Message, messages};
-use super::{TraceSpan, unquoted};
+use crate::formats::spans::dialect::Dialect;
+use crate::formats::spans::facts::{SpanFacts, first, string, tool_of};
+use crate::formats::spans::message::{Message, messages};
+use crate::formats::spans::{TraceSpan, unquoted};
 use serde_json::Value;
 
 const OPERATION: &[&str] = &["ai.operationId", "operation.name"];
 const CONVERSATION: &[&str] =
     &["ai.telemetry.metadata.sessionId", "ai.telemetry.metadata.threadId", "ai.telemetry.metadata.chatId"];
 
+/// What the library writes into spans.
+pub(super) static DIALECT: Dialect = Dialect {
+    wrote: is_span,
+    facts_of,
+    how_to_record: Some("recordInputs of the AI SDK's telemetry must not be false"),
+};
+
 /// Whether the AI SDK wrote the span.
-pub(super) fn is_span(span: &TraceSpan) -> bool {
+pub(in crate::formats::spans) fn is_span(span: &TraceSpan) -> bool {
     string(span, OPERATION).is_some_and(|operation| operation.starts_with("ai."))
 }
 
 /// Reads a span.
-pub(super) fn facts_of(span: &TraceSpan) -> SpanFacts {
+fn facts_of(span: &TraceSpan) -> SpanFacts {
     // The older attribute also contains the name that the program gave: "ai.generateText desk".
     let operation = string(span, OPERATION).unwrap_or_default();
     let operation = operation.split(' ').next().unwrap_or_default();

@@ -1,21 +1,29 @@
 //! Runs of LangSmith: what its client sends, and its export writes, one object a line.
 
-use super::batch::{Room, UnusableBatch};
-use super::facts::{SpanFacts, ToolFacts, result_of};
-use super::message::messages;
-use super::{TraceSpan, instant};
+use crate::formats::spans::batch::{SpanMemory, UnusableBatch};
+use crate::formats::spans::dialect::Dialect;
+use crate::formats::spans::facts::{SpanFacts, ToolFacts, result_of};
+use crate::formats::spans::message::messages;
+use crate::formats::spans::{TraceSpan, instant};
 use serde_json::{Map, Value};
 
 /// The attribute that contains the run.
-pub(super) const RUN: &str = "langsmith.run";
+pub(in crate::formats::spans) const RUN: &str = "langsmith.run";
+
+/// What the library writes into spans.
+pub(super) static DIALECT: Dialect =
+    Dialect { wrote: |span| span.attributes.contains_key(RUN), facts_of, how_to_record: None };
 
 /// Whether a value is a run.
-pub(super) fn is_run(value: &Value) -> bool {
+pub(in crate::formats::spans) fn is_run(value: &Value) -> bool {
     value.get("run_type").is_some_and(Value::is_string)
 }
 
 /// The span of a run.
-pub(super) fn span_of(run: &Value, room: &mut Room) -> Result<TraceSpan, UnusableBatch> {
+pub(in crate::formats::spans) fn span_of(
+    run: &Value,
+    room: &mut SpanMemory,
+) -> Result<TraceSpan, UnusableBatch> {
     let text = |key: &str| run.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
     room.take(size_of::<TraceSpan>())?;
     // The ids and the name are part of the run, too.
@@ -32,7 +40,7 @@ pub(super) fn span_of(run: &Value, room: &mut Room) -> Result<TraceSpan, Unusabl
 }
 
 /// Reads a run.
-pub(super) fn facts_of(span: &TraceSpan) -> SpanFacts {
+fn facts_of(span: &TraceSpan) -> SpanFacts {
     let run = &span.attributes[RUN];
     let (inputs, outputs) = (&run["inputs"], &run["outputs"]);
     let of = |value: &Value| if value.is_object() { messages(value) } else { Vec::new() };
