@@ -26,21 +26,39 @@
 //! | [`cli`] | the command line | standard streams |
 
 pub mod domain;
+
 pub mod diff;
+
 pub mod metrics;
+
 pub mod analysis;
+
 pub mod formats;
+
 pub mod stubs;
+
 pub mod config;
+
 pub mod net;
+
 pub mod buckets;
+
 pub mod process;
+
 pub mod store;
+
 pub mod history;
+
 pub mod workspace;
+
 pub mod agents;
+
 pub mod judge;
+
 pub mod runner;
+
 pub mod report;
+
 pub mod explorer;
+
 pub mod cli;

@@ -13,19 +13,33 @@
 //! wants from another one, or from a dialog, it returns as a [`Request`].
 
 pub mod shared;
+
 pub mod widgets;
+
 pub mod prompts;
+
 pub mod case_list;
+
 pub mod shown_case;
+
 pub mod what_if;
+
 pub mod sets;
+
 pub mod authoring;
+
 pub mod running;
+
 pub mod opened_run;
+
 pub mod dialogs;
+
 pub mod screens;
+
 pub mod commands;
+
 pub mod app;
+
 pub mod terminal;
 
 pub use app::draw::draw;
